@@ -1,0 +1,42 @@
+"""Every error a user can cause: what went wrong, where, and what to do about it.
+
+A message never contains a respondent's answer beyond the label that is not in the public domain.
+"""
+
+from __future__ import annotations
+
+
+class MdrrError(ValueError):
+    """Base of all errors raised on bad input; its text is one clear line."""
+
+
+class SchemaError(MdrrError):
+    """A domain, column or category that is not as declared."""
+
+
+class MatrixError(MdrrError):
+    """A randomization matrix that is not stochastic, singular, or cannot be sampled exactly."""
+
+
+class DesignError(MdrrError):
+    """A design that does not fit its domain."""
+
+
+class TallyError(MdrrError):
+    """Reports or tallies that do not belong to the design at hand."""
+
+
+class QueryError(MdrrError):
+    """A count query that cannot be read."""
+
+
+class EstimateError(MdrrError):
+    """An estimate that the reports cannot give."""
+
+
+class ProtocolError(MdrrError):
+    """A secure-sum run that must stop."""
+
+
+class ExtraError(MdrrError, ImportError):
+    """An optional dependency that is not installed."""
