@@ -1,0 +1,62 @@
+# Two commands matter: `make run` and `make test`. Everything happens in .venv; a second call is instant.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+# Everything but Spark, which needs Java and 300 MB: `$(BIN)/pip install -c constraints.txt -e '.[all]'` adds it.
+EXTRAS := pandas,report,cli,server
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format wheel clean install dev
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: install  ## Randomize, tally and estimate Adult; write out/report.html
+	@mkdir -p out
+	$(BIN)/mdrr demo --out out/report.html
+
+test: dev  ## Run all tests (JOBS=2 processes)
+	$(BIN)/python -m pytest -n $(JOBS) tests
+
+check: dev  ## Lint, format, strict types, import direction, doctests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/python -m pytest -q tests/test_imports.py
+	$(BIN)/python -m pytest -q --doctest-modules src/mdrr
+
+format: dev  ## Rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel: dev  ## Build dist/*.whl
+	$(BIN)/python -m build --wheel --no-isolation
+
+install: $(VENV)/.installed
+dev: $(VENV)/.installed-dev
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { \
+	  echo "mdrr needs Python 3.11 or newer and found none. Install it, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments. On Debian: apt-get install python3-venv"; exit 1; }
+	@echo "Creating $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing mdrr[$(EXTRAS)] into $(VENV) (once)"
+	@$(PIP_INSTALL) -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing mdrr[$(EXTRAS),dev] into $(VENV) (once)"
+	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:  ## Remove .venv and everything generated
+	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
