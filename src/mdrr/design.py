@@ -1,0 +1,288 @@
+"""A design: which attributes each person reports together, and through which matrix.
+
+A design is frozen and public. Its fingerprint, SHA-256 of its canonical JSON, travels with every
+report, so reports and estimates cannot be mixed between designs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mdrr.domain import Domain, known
+from mdrr.errors import DesignError
+from mdrr.matrix import TOTALS, Matrix, matrix_from_dict
+from mdrr.matrix.protocol import add_up
+
+FORMAT = 1
+"""The version of the design's JSON form."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Some attributes reported jointly through one matrix over their product.
+
+    A combination's cell is its mixed-radix number in the domain's order, the first attribute most
+    significant.
+    """
+
+    attributes: tuple[str, ...]
+    matrix: Matrix
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        if not self.attributes:
+            raise DesignError("a cluster needs at least one attribute")
+
+    @property
+    def epsilon(self) -> float:
+        """What one report of this cluster spends."""
+        return self.matrix.epsilon
+
+    @property
+    def name(self) -> str:
+        """The attributes joined by '+', for tables and columns."""
+        return "+".join(self.attributes)
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """The clusters one person reports, and the integer weight with which it is given out."""
+
+    clusters: tuple[Cluster, ...]
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", tuple(self.clusters))
+        if not self.clusters:
+            raise DesignError("a questionnaire needs at least one cluster")
+        if not isinstance(self.weight, int) or self.weight < 1:
+            raise DesignError(f"a questionnaire's weight is a positive integer, not {self.weight}")
+        for i, name in enumerate(self.attributes):
+            if name in self.attributes[:i]:
+                raise DesignError(f"{name!r} is in two clusters of one questionnaire")
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes asked, cluster by cluster."""
+        return tuple(name for cluster in self.clusters for name in cluster.attributes)
+
+    @property
+    def epsilon(self) -> float:
+        """Sequential composition over the clusters."""
+        return add_up([cluster.epsilon for cluster in self.clusters])
+
+
+@dataclass(frozen=True)
+class Design:
+    """A domain and one or more questionnaires with selection weights.
+
+    Arguments:
+        domain: what can be answered.
+        questionnaires: what each person is asked. With several, their weights sum to 2^16, 2^32
+            or 2^48, and one draw picks the questionnaire whatever the answers are.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> from mdrr.matrix import constant_matrix
+        >>> domain = Domain((Attribute("smokes", ("no", "yes")),))
+        >>> cluster = Cluster(("smokes",), constant_matrix(2, p=0.5))
+        >>> design = Design(domain, (Questionnaire((cluster,)),))
+        >>> Design.from_json(design.to_json()) == design
+        True
+    """
+
+    domain: Domain
+    questionnaires: tuple[Questionnaire, ...]
+
+    def __post_init__(self) -> None:
+        if not self.questionnaires:
+            raise DesignError("a design needs at least one questionnaire")
+        object.__setattr__(
+            self, "questionnaires", tuple(self._ordered(q) for q in self.questionnaires)
+        )
+        asked = {name for q in self.questionnaires for name in q.attributes}
+        for name in self.domain.names:
+            if name not in asked:
+                raise DesignError(f"{name!r} is in no cluster; add it, alone if need be")
+        weights = sum(q.weight for q in self.questionnaires)
+        if len(self.questionnaires) > 1 and weights not in TOTALS:
+            raise DesignError(
+                f"the questionnaires' weights sum to {weights}; they must sum to 2^16, 2^32 or 2^48"
+            )
+
+    def _ordered(self, questionnaire: Questionnaire) -> Questionnaire:
+        """The same questionnaire with attributes and clusters in the domain's order."""
+        index = self.domain.index
+        clusters = []
+        for cluster in questionnaire.clusters:
+            names = tuple(sorted(cluster.attributes, key=index))
+            if names != cluster.attributes and cluster.matrix.kind == "dense":
+                raise DesignError(
+                    f"the cells of the dense matrix of {cluster.name!r} follow the attributes; "
+                    f"list them in the domain's order: {'+'.join(names)!r}"
+                )
+            size = math.prod(self.domain.attribute(name).size for name in names)
+            if cluster.matrix.cells != size:
+                raise DesignError(
+                    f"the matrix of {cluster.name!r} has {cluster.matrix.cells} cells, "
+                    f"its attributes have {size} combinations"
+                )
+            clusters.append(Cluster(names, cluster.matrix))
+        clusters.sort(key=lambda c: index(c.attributes[0]))
+        return Questionnaire(tuple(clusters), questionnaire.weight)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The largest over questionnaires of the sum over clusters: what one person spends."""
+        return max(q.epsilon for q in self.questionnaires)
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """The clusters of a design with a single questionnaire."""
+        if len(self.questionnaires) > 1:
+            raise DesignError(
+                f"this design has {len(self.questionnaires)} questionnaires; "
+                "look into design.questionnaires"
+            )
+        return self.questionnaires[0].clusters
+
+    @cached_property
+    def selection_bytes(self) -> int:
+        """Random bytes that pick the questionnaire; 0 when there is only one."""
+        if len(self.questionnaires) == 1:
+            return 0
+        return draw_bytes(sum(q.weight for q in self.questionnaires))
+
+    @cached_property
+    def record_bytes(self) -> int:
+        """Random bytes one person uses, the same whatever she is asked and answers."""
+        longest = max(
+            sum(draw_bytes(cluster.matrix.total) for cluster in q.clusters)
+            for q in self.questionnaires
+        )
+        return self.selection_bytes + longest
+
+    def shape(self, cluster: Cluster) -> tuple[int, ...]:
+        """The category counts of a cluster's attributes."""
+        return tuple(self.domain.attribute(name).size for name in cluster.attributes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The design as JSON-ready values, without its fingerprint."""
+        return {
+            "mdrr": FORMAT,
+            "attributes": self.domain.to_dict(),
+            "questionnaires": [
+                {
+                    "weight": q.weight,
+                    "clusters": [
+                        {"attributes": list(c.attributes), "matrix": c.matrix.to_dict()}
+                        for c in q.clusters
+                    ],
+                }
+                for q in self.questionnaires
+            ],
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical form: JSON in UTF-8, keys sorted, no blanks."""
+        return fingerprint(self.to_dict())
+
+    def to_json(self) -> str:
+        """The design as JSON, with its fingerprint beside it."""
+        fields = {"fingerprint": self.fingerprint, **self.to_dict()}
+        return json.dumps(fields, ensure_ascii=False, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Design:
+        """The design written by `to_json`, validated again and checked against its fingerprint."""
+        try:
+            fields = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise DesignError(f"the design is not JSON: {error}") from None
+        if not isinstance(fields, dict):
+            raise DesignError("a design is a JSON object")
+        return cls.from_dict(fields)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Design:
+        """The design described by `to_dict`, validated again."""
+        if fields.get("mdrr") != FORMAT:
+            raise DesignError(
+                f"this design has format {fields.get('mdrr')!r}; this version reads {FORMAT}"
+            )
+        try:
+            design = cls(
+                Domain.from_dict(fields["attributes"]),
+                tuple(_questionnaire(q) for q in fields["questionnaires"]),
+            )
+        except KeyError as error:
+            raise DesignError(f"the design has no {error.args[0]!r}") from None
+        except (TypeError, AttributeError) as error:
+            raise DesignError(f"the design cannot be read: {error}") from None
+        stated = fields.get("fingerprint", design.fingerprint)
+        if stated != design.fingerprint:
+            raise DesignError(
+                f"the design says its fingerprint is {str(stated)[:12]}…, its content gives "
+                f"{design.fingerprint[:12]}…: it was changed after it was published"
+            )
+        return design
+
+
+def _questionnaire(fields: Mapping[str, Any]) -> Questionnaire:
+    return Questionnaire(
+        tuple(
+            Cluster(tuple(c["attributes"]), matrix_from_dict(c["matrix"]))
+            for c in fields["clusters"]
+        ),
+        fields.get("weight", 1),
+    )
+
+
+def fingerprint(fields: Mapping[str, Any]) -> str:
+    """SHA-256 of a JSON value's canonical form, in hexadecimal."""
+    canonical = json.dumps(
+        {key: value for key, value in fields.items() if key != "fingerprint"},
+        ensure_ascii=False,
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def draw_bytes(total: int) -> int:
+    """The bytes of one uniform draw on [0, total).
+
+    >>> [draw_bytes(total) for total in TOTALS]
+    [2, 4, 6]
+    """
+    return (total.bit_length() - 1) // 8
+
+
+def check_partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+    """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
+    groups: list[tuple[str, ...]] = []
+    seen: dict[str, tuple[str, ...]] = {}
+    for cluster in clusters:
+        if isinstance(cluster, str):
+            raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
+        names = tuple(sorted(cluster, key=domain.index))
+        if not names:
+            raise DesignError("a cluster needs at least one attribute")
+        if names in groups:
+            raise DesignError(f"the cluster {list(names)} is listed twice")
+        for name in names:
+            if name in seen:
+                raise DesignError(f"{name!r} is in two clusters: {list(seen[name])}, {list(names)}")
+            seen[name] = names
+        groups.append(names)
+    left = [name for name in domain.names if name not in seen]
+    if left:
+        raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
+    return tuple(sorted(groups, key=lambda names: domain.index(names[0])))

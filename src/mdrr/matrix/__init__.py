@@ -1,0 +1,45 @@
+"""Randomization matrices `P[true, reported]`, held as exact integer weights.
+
+Every row of a matrix sums to the same total D, which is 2^16, 2^32 or 2^48: one uniform draw of
+2, 4 or 6 bytes decides a report, with no rejection, no modulo bias and no floating point. Privacy
+is computed from those integers, so it speaks of what is sampled and not of what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mdrr.errors import MatrixError
+from mdrr.matrix.constant import Constant, constant_matrix
+from mdrr.matrix.dense import Dense, dense_matrix
+from mdrr.matrix.protocol import TOTALS, Array, Matrix
+
+__all__ = [
+    "TOTALS",
+    "Array",
+    "Constant",
+    "Dense",
+    "Matrix",
+    "constant_matrix",
+    "dense_matrix",
+    "matrix_from_dict",
+]
+
+_KINDS: dict[str, Any] = {"constant": Constant, "dense": Dense}
+
+
+def matrix_from_dict(fields: Mapping[str, Any]) -> Matrix:
+    """The matrix described by its `to_dict`, validated again.
+
+    >>> matrix_from_dict({"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}).cells
+    2
+    """
+    try:
+        kind = _KINDS[fields["kind"]]
+    except (KeyError, TypeError):
+        raise MatrixError(
+            f"a matrix needs a 'kind' among {', '.join(map(repr, _KINDS))}"
+        ) from None
+    matrix: Matrix = kind.from_dict(fields)
+    return matrix

@@ -1,0 +1,211 @@
+"""Dense matrices: any row-stochastic nonsingular P (PRAM, FRAPP, banded for ordinals)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import MatrixError
+from mdrr.matrix.protocol import Array, Codes, check_total, log_ratio
+
+_CONDITION = 1e12
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A matrix given weight by weight.
+
+    With u uniform on [0, D), the report is the first code whose cumulated weight in the true
+    cell's row exceeds u. Finding it is a bisection, so its running time may depend on the answer.
+
+    Arguments:
+        weights: rows of non-negative integers, one row per true cell, each summing to D.
+
+    Example:
+        >>> pram = Dense(((65000, 536), (1000, 64536)))
+        >>> pram.cells, pram.outcomes, round(pram.epsilon, 3)
+        (2, 2, 4.791)
+    """
+
+    weights: tuple[tuple[int, ...], ...]
+    _table: npt.NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    kind: ClassVar[str] = "dense"
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(row) for row in self.weights)
+        if len(rows) < 2 or len({len(row) for row in rows}) != 1:
+            raise MatrixError("a dense matrix needs at least 2 rows, all of the same length")
+        for u, row in enumerate(rows):
+            if any(not isinstance(w, int) or isinstance(w, bool) or w < 0 for w in row):
+                raise MatrixError(f"row {u} has a weight that is not a non-negative integer")
+        totals = {sum(row) for row in rows}
+        if len(totals) != 1:
+            raise MatrixError(f"the rows sum to different totals: {sorted(totals)[:3]}")
+        check_total(totals.pop())
+        object.__setattr__(self, "weights", rows)
+        object.__setattr__(self, "_table", np.array(rows, dtype=np.int64))
+        self._check_invertible()
+
+    def _check_invertible(self) -> None:
+        if self.outcomes < self.cells:
+            raise MatrixError(
+                f"{self.cells} cells cannot be told apart by {self.outcomes} reportable codes"
+            )
+        values = np.linalg.svd(self.probabilities, compute_uv=False)
+        if values[-1] * _CONDITION < values[0]:
+            twins = self._twin_rows()
+            hint = f"rows {twins[0]} and {twins[1]} are the same" if twins else "rows are dependent"
+            raise MatrixError(
+                f"the matrix is singular ({hint}): the true distribution cannot be told from the "
+                "reports. Make the diagonal differ from the rest"
+            )
+
+    def _twin_rows(self) -> tuple[int, int] | None:
+        seen: dict[tuple[int, ...], int] = {}
+        for u, row in enumerate(self.weights):
+            if row in seen:
+                return seen[row], u
+            seen[row] = u
+        return None
+
+    @property
+    def cells(self) -> int:
+        """Rows."""
+        return len(self.weights)
+
+    @property
+    def outcomes(self) -> int:
+        """Columns."""
+        return len(self.weights[0])
+
+    @property
+    def total(self) -> int:
+        """The sum of every row."""
+        return sum(self.weights[0])
+
+    @property
+    def epsilon(self) -> float:
+        """ln of the largest ratio within a column, rounded up; ∞ where a zero meets a non-zero."""
+        worst = Fraction(1)
+        for column in zip(*self.weights, strict=True):
+            high, low = max(column), min(column)
+            if high and not low:
+                return log_ratio(high, 0)
+            if high:
+                worst = max(worst, Fraction(high, low))
+        return log_ratio(worst.numerator, worst.denominator)
+
+    @property
+    def reports_cells(self) -> bool:
+        """A square matrix reports cells."""
+        return self.cells == self.outcomes
+
+    @property
+    def probabilities(self) -> Array:
+        """P as floats, (r, s)."""
+        return np.asarray(self._table / self.total)
+
+    @property
+    def keep(self) -> float:
+        """The smallest probability that the reported cell is the true one."""
+        return float(np.diagonal(self.probabilities).min())
+
+    def solve(self, observed: Array, /) -> Array:
+        """(Pᵀ)⁻¹λ by an LU solve; least squares where there are more codes than cells."""
+        matrix = self.probabilities.T
+        flat = np.reshape(observed, (-1, self.outcomes)).T
+        if self.reports_cells:
+            found = np.linalg.solve(matrix, flat)
+        else:
+            found = np.linalg.lstsq(matrix, flat, rcond=None)[0]
+        return np.reshape(found.T, (*observed.shape[:-1], self.cells))
+
+    def forward(self, distribution: Array, /) -> Array:
+        """Pᵀπ."""
+        return np.asarray(distribution @ self.probabilities)
+
+    def scores(self, functional: Array, /) -> Array:
+        """The f with P f = w: the transpose of `solve`, so that scores·λ = w·solve(λ)."""
+        flat = np.reshape(functional, (-1, self.cells)).T
+        if self.reports_cells:
+            found = np.linalg.solve(self.probabilities, flat)
+        else:
+            found = np.linalg.pinv(self.probabilities) @ flat
+        return np.reshape(found.T, (*functional.shape[:-1], self.outcomes))
+
+    def likelihood(self, codes: Codes, /) -> Array:
+        """The columns of the reported codes."""
+        return np.asarray(self.probabilities.T[codes])
+
+    def draw(self, true: Codes, uniform: Codes, /) -> Codes:
+        """The first code whose cumulated weight exceeds u."""
+        cumulated = np.cumsum(self._table, axis=1).astype(np.uint64)
+        codes = np.empty(len(true), dtype=np.uint64)
+        for cell in np.unique(true):
+            rows = true == cell
+            codes[rows] = np.searchsorted(cumulated[cell], uniform[rows], side="right")
+        return codes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The weights, row by row."""
+        return {"kind": self.kind, "weights": [list(row) for row in self.weights]}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Dense:
+        """The matrix described by `to_dict`, validated again."""
+        rows = fields.get("weights")
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            raise MatrixError("a dense matrix needs 'weights', a list of rows of integers")
+        return cls(tuple(tuple(row) for row in rows))
+
+
+def dense_matrix(probabilities: Sequence[Sequence[float]] | Array, *, total: int = 2**32) -> Dense:
+    """The dense matrix nearest to given probabilities, rows rounded to integers that sum to D.
+
+    A non-zero probability never becomes zero; what rounding leaves over goes to the largest
+    remainders. ε is then that of the integers.
+
+    Arguments:
+        probabilities: `P[true, reported]`, every row non-negative and summing to 1 within 1e-9.
+        total: D, one of 2^16, 2^32, 2^48.
+
+    Example:
+        >>> dense_matrix([[0.8, 0.2], [0.3, 0.7]]).probabilities.round(6)
+        array([[0.8, 0.2],
+               [0.3, 0.7]])
+    """
+    check_total(total)
+    table = np.asarray(probabilities, dtype=np.float64)
+    if table.ndim != 2:
+        raise MatrixError(f"a matrix has 2 dimensions, not {table.ndim}")
+    if not np.isfinite(table).all():
+        raise MatrixError("the matrix has an entry that is not a finite number")
+    if (table < 0).any():
+        u, v = np.argwhere(table < 0)[0]
+        raise MatrixError(f"P[{u}, {v}] = {table[u, v]} is negative")
+    sums = table.sum(axis=1)
+    if (np.abs(sums - 1) > 1e-9).any():
+        u = int(np.argmax(np.abs(sums - 1)))
+        raise MatrixError(f"row {u} sums to {sums[u]:.12g}, not 1: the matrix is not stochastic")
+    return Dense(tuple(_round_row(row / row.sum(), total) for row in table))
+
+
+def _round_row(row: Array, total: int) -> tuple[int, ...]:
+    exact = [Fraction(float(p)) * total for p in row]
+    weights = [max(int(x), 1) if x > 0 else 0 for x in exact]
+    left = total - sum(weights)
+    order = sorted(range(len(row)), key=lambda v: (exact[v] - weights[v], -v), reverse=left > 0)
+    step = 1 if left > 0 else -1
+    at = 0
+    while left:
+        v = order[at % len(order)]
+        if exact[v] > 0 and weights[v] + step >= 1:
+            weights[v] += step
+            left -= step
+        at += 1
+    return tuple(weights)

@@ -1,0 +1,133 @@
+"""What every matrix can do, and the exact arithmetic they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal, localcontext
+from typing import Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import MatrixError
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[Any]
+
+TOTALS = (2**16, 2**32, 2**48)
+"""The totals D a row may have: whole bytes, below 2^53 so that JavaScript counts the same."""
+
+
+class Matrix(Protocol):
+    """P[true, reported]: `cells` true cells by `outcomes` reportable codes.
+
+    Estimators ask a matrix for what they need and never assume its shape: `solve` for the unbiased
+    estimate, `scores` for the per-report weights of a linear functional, `likelihood` for EM.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def cells(self) -> int:
+        """How many true cells there are (r)."""
+        ...
+
+    @property
+    def outcomes(self) -> int:
+        """How many codes can be reported (s)."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The sum D of every row's weights."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """ε = ln of the largest ratio within a column (paper eq. 3), rounded up."""
+        ...
+
+    @property
+    def reports_cells(self) -> bool:
+        """Whether a reported code is itself a cell, so that a report reads like a record."""
+        ...
+
+    def solve(self, observed: Array, /) -> Array:
+        """(Pᵀ)⁻¹λ along the last axis: (…, s) to (…, r), paper eq. 2."""
+        ...
+
+    def forward(self, distribution: Array, /) -> Array:
+        """Pᵀπ along the last axis: (…, r) to (…, s)."""
+        ...
+
+    def scores(self, functional: Array, /) -> Array:
+        """The f with P f = w along the last axis, so that E[f(Y) | x] = w(x): (…, r) to (…, s)."""
+        ...
+
+    def likelihood(self, codes: Codes, /) -> Array:
+        """P[:, y] for each reported code y: (k,) to (k, r)."""
+        ...
+
+    def draw(self, true: Codes, uniform: Codes, /) -> Codes:
+        """The codes reported for true cells, given uniform integers on [0, D)."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The matrix as JSON-ready integers."""
+        ...
+
+
+def log_ratio(high: int, low: int) -> float:
+    """ln(high / low) of positive integers, rounded up to a float; infinite when low is 0.
+
+    >>> log_ratio(1, 1), log_ratio(5, 0)
+    (0.0, inf)
+    >>> log_ratio(3, 1) >= math.log(3)
+    True
+    """
+    if low == 0:
+        return math.inf
+    if high == low:
+        return 0.0
+    with localcontext() as context:
+        context.prec = 50
+        exact = (Decimal(high) / Decimal(low)).ln()
+        rounded = float(exact)
+        return rounded if Decimal(rounded) >= exact else math.nextafter(rounded, math.inf)
+
+
+def add_up(epsilons: list[float]) -> float:
+    """The sum of some ε, rounded up.
+
+    >>> add_up([0.1] * 10) >= 1.0
+    True
+    """
+    if not epsilons:
+        return 0.0
+    if len(epsilons) == 1 or math.isinf(sum(epsilons)):
+        return sum(epsilons)
+    total = math.fsum(epsilons)
+    exact = sum((Decimal(e) for e in epsilons), Decimal(0)) if total < math.inf else None
+    if exact is not None and Decimal(total) < exact:
+        return math.nextafter(total, math.inf)
+    return total
+
+
+def check_total(total: int) -> None:
+    """Refuse a row total that is not a whole number of bytes."""
+    if total not in TOTALS:
+        raise MatrixError(
+            f"the weights of a row sum to {total}; they must sum to 2^16, 2^32 or 2^48"
+        )
+
+
+def integers(fields: Mapping[str, Any], *names: str) -> tuple[int, ...]:
+    """The named integer fields of a matrix read from JSON."""
+    values = []
+    for name in names:
+        value = fields.get(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise MatrixError(f"a matrix needs an integer {name!r}, not {value!r}")
+        values.append(value)
+    return tuple(values)

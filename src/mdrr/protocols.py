@@ -1,0 +1,217 @@
+"""The paper's protocols as designs: RR-Independent, RR-Joint, RR-Clusters; and sampled ones.
+
+All are constant matrices. Given p, an attribute spends ε_A = ln(1 + p·r/(1−p)) (Corollary 1's
+mechanism) and a cluster Σ ε_A, so designs made with the same p are equally private (section 6.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+from mdrr.design import Cluster, Design, Questionnaire, check_partition
+from mdrr.domain import Domain, known
+from mdrr.errors import DesignError, MatrixError
+from mdrr.matrix import constant_matrix
+
+_MOST_QUESTIONNAIRES = 2048
+
+
+def epsilon_of(p: float, cells: int) -> float:
+    """ε = ln(1 + p·r/(1−p)): keep the truth with probability p, else uniform over all r cells.
+
+    >>> round(epsilon_of(0.7, 9), 3)
+    3.091
+    """
+    if not 0 < p < 1:
+        raise MatrixError(f"p={p} must lie strictly between 0 (nothing learnt) and 1 (ε = ∞)")
+    return math.log1p(p * cells / (1 - p))
+
+
+def p_of(epsilon: float, shape: Sequence[int]) -> float:
+    """The p that makes Σ_A ln(1 + p·r_A/(1−p)) equal ε: every attribute keeps the truth as often.
+
+    >>> round(p_of(epsilon_of(0.3, 4) + epsilon_of(0.3, 9), (4, 9)), 12)
+    0.3
+    """
+    from scipy.optimize import brentq
+
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise MatrixError(f"ε={epsilon} must be a positive number")
+
+    def excess(odds: float) -> float:
+        return sum(math.log1p(math.exp(odds) * r) for r in shape) - epsilon
+
+    odds = brentq(excess, -750.0, epsilon + 1.0, xtol=1e-14, rtol=1e-14)
+    return 1 / (1 + math.exp(-odds))
+
+
+def independent(
+    domain: Domain, *, p: float | None = None, epsilon: float | Mapping[str, float] | None = None
+) -> Design:
+    """RR-Independent (Protocol 1): every attribute is randomized on its own.
+
+    Arguments:
+        domain: what is asked.
+        p: probability of keeping each true answer, else uniform over all categories.
+        epsilon: instead of p, the whole budget (split so that every attribute gets the same p),
+            or one budget per attribute, `{name: ε}`.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y", "z"))))
+        >>> [round(c.matrix.keep, 3) for c in independent(d, p=0.7).clusters]
+        [0.85, 0.8]
+        >>> independent(d, epsilon={"a": 1.0, "b": 2.0}).epsilon <= 3.0
+        True
+    """
+    _one_of(p, epsilon)
+    if isinstance(epsilon, Mapping):
+        return _independent_each(domain, epsilon)
+    if epsilon is not None:
+        p = p_of(epsilon, domain.shape)
+        budgets = [epsilon_of(p, a.size) for a in domain.attributes]
+        over = max(sum(budgets) - epsilon, 0.0)
+        clusters = [
+            Cluster((a.name,), constant_matrix(a.size, epsilon=budget - over))
+            for a, budget in zip(domain.attributes, budgets, strict=True)
+        ]
+    else:
+        clusters = [Cluster((a.name,), constant_matrix(a.size, p=p)) for a in domain.attributes]
+    return Design(domain, (Questionnaire(tuple(clusters)),))
+
+
+def _independent_each(domain: Domain, epsilon: Mapping[str, float]) -> Design:
+    for name in epsilon:
+        domain.index(name)
+    left = [name for name in domain.names if name not in epsilon]
+    if left:
+        raise DesignError(f"no ε is given for {known(left)}; every attribute needs one")
+    clusters = [
+        Cluster((a.name,), constant_matrix(a.size, epsilon=epsilon[a.name]))
+        for a in domain.attributes
+    ]
+    return Design(domain, (Questionnaire(tuple(clusters)),))
+
+
+def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = None) -> Design:
+    """RR-Joint (Protocol 2): all attributes are randomized as one.
+
+    Arguments:
+        domain: what is asked; its whole product is one cluster.
+        p: as private as RR-Independent at this p, that is ε = Σ_A ln(1 + p·r_A/(1−p)).
+        epsilon: instead of p, the budget.
+    """
+    return clustered(domain, [domain.names], p=p, epsilon=epsilon)
+
+
+def clustered(
+    domain: Domain,
+    clusters: Iterable[Iterable[str]],
+    *,
+    p: float | None = None,
+    epsilon: float | None = None,
+) -> Design:
+    """RR-Clusters: attributes of a cluster are randomized as one, clusters independently.
+
+    Arguments:
+        domain: what is asked.
+        clusters: a partition of its attributes.
+        p: each cluster spends Σ_{A∈C} ln(1 + p·r_A/(1−p)), as RR-Independent would at this p.
+        epsilon: instead of p, the whole budget; p is then the one that spends it.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "abc"))
+        >>> design = clustered(d, [["c", "a"], ["b"]], p=0.5)
+        >>> [c.attributes for c in design.clusters]
+        [('a', 'c'), ('b',)]
+        >>> design.epsilon <= independent(d, p=0.5).epsilon + 1e-3
+        True
+    """
+    _one_of(p, epsilon)
+    groups = check_partition(domain, clusters)
+    if p is None:
+        assert epsilon is not None
+        p = p_of(epsilon, domain.shape)
+    budgets = [sum(epsilon_of(p, domain.attribute(n).size) for n in names) for names in groups]
+    over = 0.0 if epsilon is None else max(sum(budgets) - epsilon, 0.0)
+    made = [
+        Cluster(
+            names,
+            constant_matrix(
+                math.prod(domain.attribute(n).size for n in names), epsilon=budget - over
+            ),
+        )
+        for names, budget in zip(groups, budgets, strict=True)
+    ]
+    return Design(domain, (Questionnaire(tuple(made)),))
+
+
+def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
+    """A split questionnaire: each person reports a random subset of the attributes, jointly.
+
+    She spends the whole budget on the few attributes she is asked, so they are nearly exact where
+    the whole record would drown. All subsets of the size are used, or a balanced choice of them
+    when there are more than 2048.
+
+    Arguments:
+        domain: what can be asked.
+        size: how many attributes each person reports, 1 to all.
+        epsilon: the budget of each person.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "abcd"))
+        >>> design = sampled(d, 2, epsilon=1.0)
+        >>> len(design.questionnaires), design.epsilon <= 1.0
+        (6, True)
+    """
+    m = len(domain)
+    if not 1 <= size <= m:
+        raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
+    subsets = _subsets(m, size)
+    total = 2**32
+    share, rest = divmod(total, len(subsets))
+    questionnaires = []
+    for i, subset in enumerate(subsets):
+        names = tuple(domain.names[j] for j in subset)
+        cells = math.prod(domain.shape[j] for j in subset)
+        cluster = Cluster(names, constant_matrix(cells, epsilon=epsilon))
+        weight = 1 if len(subsets) == 1 else share + (i < rest)
+        questionnaires.append(Questionnaire((cluster,), weight))
+    return Design(domain, tuple(questionnaires))
+
+
+def _subsets(m: int, size: int) -> list[tuple[int, ...]]:
+    """All subsets, or 2048 spread evenly over their lexicographic order with every shift of each."""
+    count = math.comb(m, size)
+    if count <= _MOST_QUESTIONNAIRES:
+        return list(combinations(range(m), size))
+    chosen: dict[tuple[int, ...], None] = {}
+    bases = max(_MOST_QUESTIONNAIRES // m, 1)
+    for i in range(bases):
+        base = _unrank(count * i // bases, m, size)
+        for shift in range(m):
+            chosen[tuple(sorted((j + shift) % m for j in base))] = None
+    return sorted(chosen)
+
+
+def _unrank(rank: int, m: int, size: int) -> tuple[int, ...]:
+    """The subset at a place in the lexicographic order of all subsets of the size."""
+    subset: list[int] = []
+    j = 0
+    while len(subset) < size:
+        with_j = math.comb(m - j - 1, size - len(subset) - 1)
+        if rank < with_j:
+            subset.append(j)
+        else:
+            rank -= with_j
+        j += 1
+    return tuple(subset)
+
+
+def _one_of(p: float | None, epsilon: object) -> None:
+    if (p is None) == (epsilon is None):
+        raise DesignError("give either p or epsilon, not both and not neither")
