@@ -137,15 +137,14 @@ def clustered(
         p = p_of(epsilon, domain.shape)
     budgets = [sum(epsilon_of(p, domain.attribute(n).size) for n in names) for names in groups]
     over = 0.0 if epsilon is None else max(sum(budgets) - epsilon, 0.0)
-    made = [
-        Cluster(
-            names,
-            constant_matrix(
-                math.prod(domain.attribute(n).size for n in names), epsilon=budget - over
-            ),
+    made = []
+    for names, budget in zip(groups, budgets, strict=True):
+        cells = math.prod(domain.attribute(n).size for n in names)
+        alone = len(names) == 1 and epsilon is None
+        matrix = (
+            constant_matrix(cells, p=p) if alone else constant_matrix(cells, epsilon=budget - over)
         )
-        for names, budget in zip(groups, budgets, strict=True)
-    ]
+        made.append(Cluster(names, matrix))
     return Design(domain, (Questionnaire(tuple(made)),))
 
 

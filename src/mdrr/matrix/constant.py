@@ -34,7 +34,7 @@ class Constant:
     Example:
         >>> coin = Constant(2, diagonal=49152, off=16384)
         >>> coin.keep, round(coin.epsilon, 4)
-        (0.75, 1.0987)
+        (0.75, 1.0986)
         >>> coin.solve(np.array([0.5, 0.5]))
         array([0.5, 0.5])
     """

@@ -1,0 +1,173 @@
+"""Readable query expressions: `sex == 'Female' and income in ('>50K',)`.
+
+Python's own grammar, restricted to comparisons of attributes with labels, `in`, `not`, `and`,
+`or` and parentheses. Nothing is ever evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from mdrr.domain import Attribute, Domain, edge_text, known
+from mdrr.errors import QueryError, SchemaError
+from mdrr.query import Mask, Term, combine, conjunction, label_mask
+
+_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`([^`]+)`""")
+
+
+def parse(text: str, domain: Domain) -> list[Term]:
+    """The terms of a conjunction written as an expression.
+
+    Arguments:
+        text: the expression; attribute names that are not identifiers stand in backticks.
+        domain: what the names and labels refer to.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain((Attribute("marital-status", ("single", "married")),))
+        >>> parse("`marital-status` != 'single'", d)[0].mask
+        array([False,  True])
+    """
+    quoted: dict[str, str] = {}
+
+    def plain(match: re.Match[str]) -> str:
+        if match.group(1) is not None:
+            return match.group(1)
+        quoted[f"_q{len(quoted)}_"] = match.group(2)
+        return f"_q{len(quoted) - 1}_"
+
+    try:
+        tree = ast.parse(_QUOTED.sub(plain, text).strip(), mode="eval").body
+    except SyntaxError as error:
+        raise QueryError(
+            f"the query {text!r} cannot be read near column {error.offset}. Write for example "
+            "\"sex == 'Female' and income in ('>50K',)\"; put names with hyphens in backticks"
+        ) from None
+    reader = _Reader(domain, quoted)
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
+        return [reader.term(node) for node in tree.values]
+    return [reader.term(tree)]
+
+
+class _Reader:
+    """Turns syntax nodes into terms."""
+
+    def __init__(self, domain: Domain, quoted: Mapping[str, str]) -> None:
+        self.domain = domain
+        self.quoted = quoted
+
+    def term(self, node: ast.expr) -> Term:
+        if isinstance(node, ast.BoolOp):
+            terms = [self.term(value) for value in node.values]
+            if isinstance(node.op, ast.And):
+                terms = list(conjunction(self.domain, terms))
+            return combine(self.domain, terms, all_of=isinstance(node.op, ast.And))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self.term(node.operand)
+            return Term(inner.names, ~inner.mask)
+        if isinstance(node, ast.Compare):
+            return self._comparisons(node)
+        if isinstance(node, ast.Name):
+            attribute = self._attribute(node)
+            if isinstance(attribute.categories[0], bool):
+                return Term((attribute.name,), label_mask(attribute, [True]))
+        raise QueryError(f"{self._text(node)!r} is not a condition; write attribute == 'label'")
+
+    def _comparisons(self, node: ast.Compare) -> Term:
+        """`a == x`, and chains such as `18 <= age < 65`."""
+        operands = [node.left, *node.comparators]
+        terms = [
+            self._comparison(left, operator, right)
+            for left, operator, right in zip(operands, node.ops, operands[1:], strict=False)
+        ]
+        return terms[0] if len(terms) == 1 else combine(self.domain, terms, all_of=True)
+
+    def _comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Term:
+        if not isinstance(left, ast.Name) and isinstance(right, ast.Name):
+            left, right, operator = right, left, _mirrored(operator)
+        if not isinstance(left, ast.Name):
+            raise QueryError(f"{self._text(left)!r} is not an attribute")
+        attribute = self._attribute(left)
+        if isinstance(operator, ast.In | ast.NotIn):
+            mask = label_mask(attribute, [_check(attribute, v) for v in self._labels(right)])
+        elif isinstance(operator, ast.Eq | ast.NotEq):
+            mask = label_mask(attribute, [_check(attribute, self._label(right))])
+        else:
+            return Term((attribute.name,), _ordered(attribute, operator, self._label(right)))
+        if isinstance(operator, ast.NotIn | ast.NotEq):
+            mask = ~mask
+        return Term((attribute.name,), mask)
+
+    def _attribute(self, node: ast.Name) -> Attribute:
+        try:
+            return self.domain.attribute(self.quoted.get(node.id, node.id))
+        except SchemaError as error:
+            raise QueryError(f"{error}. Labels stand in quotes, names with hyphens in backticks") from None
+
+    def _labels(self, node: ast.expr) -> list[object]:
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return [self._label(element) for element in node.elts]
+        raise QueryError(f"'in' needs a list of labels, as in ('a', 'b'); got {self._text(node)!r}")
+
+    def _label(self, node: ast.expr) -> object:
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise QueryError(
+                f"{self._text(node)!r} is not a label; put labels in quotes"
+            ) from None
+
+    def _text(self, node: ast.expr) -> str:
+        text = ast.unparse(node)
+        for placeholder, name in self.quoted.items():
+            text = text.replace(placeholder, f"`{name}`")
+        return text
+
+
+def _mirrored(operator: ast.cmpop) -> ast.cmpop:
+    mirror: dict[type[ast.cmpop], type[ast.cmpop]] = {
+        ast.Lt: ast.Gt,
+        ast.Gt: ast.Lt,
+        ast.LtE: ast.GtE,
+        ast.GtE: ast.LtE,
+    }
+    if isinstance(operator, ast.In | ast.NotIn):
+        raise QueryError("'in' needs the attribute on the left and a list of labels on the right")
+    return mirror.get(type(operator), type(operator))()
+
+
+def _check(attribute: Attribute, label: object) -> str | int | bool:
+    if isinstance(label, str | int | bool):
+        attribute.code(label)
+        return label
+    raise QueryError(f"{label!r} is not a label of {attribute.name!r}: {known(attribute.categories)}")
+
+
+def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
+    """<, <=, >, >= on an ordinal attribute's labels or a numeric one's edges."""
+    if attribute.kind == "nominal":
+        raise QueryError(f"{attribute.name!r} is nominal: its categories have no order")
+    positions = np.arange(attribute.size)
+    if attribute.edges is None:
+        at = attribute.code(_check(attribute, label))
+        compare = {
+            ast.Lt: positions < at,
+            ast.LtE: positions <= at,
+            ast.Gt: positions > at,
+            ast.GtE: positions >= at,
+        }
+        if type(operator) not in compare:
+            raise QueryError(f"an attribute cannot be compared with {type(operator).__name__}")
+        return compare[type(operator)]
+    if not isinstance(operator, ast.Lt | ast.GtE) or label not in attribute.edges:
+        edges = ", ".join(edge_text(edge) for edge in attribute.edges)
+        raise QueryError(
+            f"{attribute.name!r} is binned: compare it with < or >= and one of its edges: {edges}"
+        )
+    at = attribute.edges.index(float(str(label)))
+    answered = positions < len(attribute.edges) - 1
+    return answered & ((positions < at) if isinstance(operator, ast.Lt) else (positions >= at))
