@@ -1,0 +1,206 @@
+"""UCI Adult (Becker & Kohavi, 1996): the records the paper experiments on, and their codebook.
+
+The codebook below is declared, not read off the records: categories are those of the published
+`adult.names` in its order, with "?" (no answer) last where it is allowed; bin edges are round
+numbers within the published ranges and top codes. See ATTRIBUTION.md for source and licence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module, resources
+from typing import Any, Literal, TypeAlias
+
+from mdrr.domain import Attribute, Domain, known
+from mdrr.errors import ExtraError, SchemaError
+
+Part: TypeAlias = Literal["train", "test", "all"]
+Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
+Columns: TypeAlias = Literal["paper", "all"] | Sequence[str]
+
+PAPER: tuple[str, ...] = (
+    "workclass",
+    "education",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "income",
+)
+"""The eight attributes of the paper's experiments: 9·16·7·15·6·5·2·2 = 1,814,400 combinations."""
+
+FILES: dict[str, tuple[str, ...]] = {
+    "train": ("adult-train.parquet",),
+    "test": ("adult-test.parquet",),
+    "all": ("adult-train.parquet", "adult-test.parquet"),
+}
+BACKENDS: dict[str, str] = {"polars": "frames", "pandas": "pandas", "pyarrow": "frames"}
+"""Each kind of frame, and the extra that brings it."""
+
+
+def _nominal(name: str, listed: str, missing: str | None = None) -> Attribute:
+    """An unordered attribute as listed in `adult.names`, with `missing` as its last category."""
+    labels = tuple(listed.split(", "))
+    return Attribute(name, (*labels, missing) if missing else labels, missing=missing)
+
+
+ADULT = Domain(
+    (
+        Attribute("age", kind="numeric", edges=(17, *range(20, 95, 5))),  # persons over 16; 90: top
+        _nominal(
+            "workclass",
+            "Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov, "
+            "Without-pay, Never-worked",
+            missing="?",
+        ),
+        # fnlwgt is the Census Bureau's sampling weight, not an answer: coarse bins suffice.
+        Attribute(
+            "fnlwgt",
+            kind="numeric",
+            edges=(0, 50_000, 100_000, 150_000, 200_000, 250_000, 300_000, 400_000, 1_500_000),
+        ),
+        _nominal(
+            "education",
+            "Bachelors, Some-college, 11th, HS-grad, Prof-school, Assoc-acdm, Assoc-voc, 9th, "
+            "7th-8th, 12th, Masters, 1st-4th, 10th, Doctorate, 5th-6th, Preschool",
+        ),
+        Attribute("education-num", tuple(range(1, 17)), kind="ordinal"),  # education, in order
+        _nominal(
+            "marital-status",
+            "Married-civ-spouse, Divorced, Never-married, Separated, Widowed, "
+            "Married-spouse-absent, Married-AF-spouse",
+        ),
+        _nominal(
+            "occupation",
+            "Tech-support, Craft-repair, Other-service, Sales, Exec-managerial, Prof-specialty, "
+            "Handlers-cleaners, Machine-op-inspct, Adm-clerical, Farming-fishing, "
+            "Transport-moving, Priv-house-serv, Protective-serv, Armed-Forces",
+            missing="?",
+        ),
+        _nominal(
+            "relationship",
+            "Wife, Own-child, Husband, Not-in-family, Other-relative, Unmarried",
+        ),
+        _nominal("race", "White, Asian-Pac-Islander, Amer-Indian-Eskimo, Other, Black"),
+        _nominal("sex", "Female, Male"),
+        # Most people have neither gain nor loss: 0 is a bin of its own.
+        Attribute(
+            "capital-gain",
+            kind="numeric",
+            edges=(0, 1, 2_500, 5_000, 7_500, 10_000, 20_000, 99_999),  # 99,999: top code
+        ),
+        Attribute("capital-loss", kind="numeric", edges=(0, 1, 1_000, 1_500, 2_000, 2_500, 5_000)),
+        Attribute(
+            "hours-per-week",
+            kind="numeric",
+            edges=(1, 10, 20, 30, 35, 40, 45, 50, 60, 80, 99),  # 99: top code
+        ),
+        _nominal(
+            "native-country",
+            "United-States, Cambodia, England, Puerto-Rico, Canada, Germany, "
+            "Outlying-US(Guam-USVI-etc), India, Japan, Greece, South, China, Cuba, Iran, "
+            "Honduras, Philippines, Italy, Poland, Jamaica, Vietnam, Mexico, Portugal, Ireland, "
+            "France, Dominican-Republic, Laos, Ecuador, Taiwan, Haiti, Columbia, Hungary, "
+            "Guatemala, Nicaragua, Scotland, Thailand, Yugoslavia, El-Salvador, Trinadad&Tobago, "
+            "Peru, Hong, Holand-Netherlands",
+            missing="?",
+        ),
+        _nominal("income", ">50K, <=50K"),
+    )
+)
+"""The codebook of all fifteen published columns, in the published order."""
+
+
+def adult_domain(columns: Columns = "paper") -> Domain:
+    """Declare the attributes of Adult.
+
+    The paper's eight are all nominal, as the paper treats them: dependences between them are
+    Cramér's V, also for education and income, which could be called ordered. Of the other seven,
+    `education-num` is ordinal, `native-country` nominal and the rest numeric, in declared bins.
+
+    Arguments:
+        columns: "paper" (the eight attributes of its experiments, in the paper's order), "all"
+            (the fifteen published columns), or column names in the order wanted.
+
+    Returns:
+        The domain; see `mdrr.domain`.
+
+    Example:
+        >>> adult_domain().shape
+        (9, 16, 7, 15, 6, 5, 2, 2)
+        >>> adult_domain(["sex", "income"]).attribute("income").categories
+        ('>50K', '<=50K')
+    """
+    return ADULT.project(_names(columns))
+
+
+def adult(part: Part = "train", *, columns: Columns = "paper", backend: Backend = "polars") -> Any:
+    """Load the records of Adult, in published order: labels as text, numbers as integers.
+
+    Arguments:
+        part: "train" (32,561 records), "test" (16,281), or "all" (train, then test).
+        columns: as in `adult_domain`.
+        backend: the kind of data frame: "polars", "pandas" or "pyarrow".
+
+    Returns:
+        A Polars or pandas DataFrame or a PyArrow Table without missing values ("?" is a category).
+
+    Example:
+        >>> people = adult(columns=["age", "income"])
+        >>> people.shape, people.row(0)
+        ((32561, 2), (39, '<=50K'))
+    """
+    if part not in FILES:
+        raise SchemaError(f"Adult has no part {part!r}. Known: {known(FILES)}")
+    if backend not in BACKENDS:
+        raise SchemaError(f"there is no backend {backend!r}. Known: {known(BACKENDS)}")
+    names = _names(columns)
+    table = _read(FILES[part], names)
+    if backend == "polars":
+        return _need("polars").from_arrow(table)
+    if backend == "pandas":
+        _need("pandas")
+        return table.to_pandas()
+    return table
+
+
+def _names(columns: Columns) -> tuple[str, ...]:
+    if columns == "paper":
+        return PAPER
+    if columns == "all":
+        return ADULT.names
+    if isinstance(columns, str):
+        raise SchemaError(
+            f"columns is 'paper', 'all' or a list of names, not {columns!r}. Write [{columns!r}]"
+        )
+    return ADULT.project(columns).names
+
+
+def _read(files: Sequence[str], names: Sequence[str]) -> Any:
+    """Read the columns as a PyArrow table, integers with 64 bits so that sums do not overflow."""
+    pa = _need("pyarrow")
+    parquet = _need("pyarrow.parquet")
+    folder = resources.files("mdrr.datasets")
+    tables = [
+        parquet.read_table(pa.BufferReader((folder / file).read_bytes()), columns=list(names))
+        for file in files
+    ]
+    # A reader returns columns in the file's order: select puts them into the caller's.
+    table = pa.concat_tables(tables).select(list(names)).combine_chunks()
+    wide = [
+        pa.field(field.name, pa.int64() if pa.types.is_integer(field.type) else pa.string())
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(wide))
+
+
+def _need(module: str) -> Any:
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError:
+        raise ExtraError(
+            f"loading Adult needs {package}, which is not installed. "
+            f"Run: pip install 'mdrr[{BACKENDS[package]}]'"
+        ) from None
