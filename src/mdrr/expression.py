@@ -14,7 +14,7 @@ import numpy as np
 
 from mdrr.domain import Attribute, Domain, edge_text, known
 from mdrr.errors import QueryError, SchemaError
-from mdrr.query import Mask, Term, combine, conjunction, label_mask
+from mdrr.terms import Mask, Term, combine, conjunction, label_mask
 
 _QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`([^`]+)`""")
 

@@ -6,7 +6,6 @@ record is in S when every term's mask says so.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,21 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.domain import Attribute, Domain, Label
+from mdrr.domain import Domain
 from mdrr.errors import QueryError
+from mdrr.expression import parse
+from mdrr.terms import Mask, Term, conjunction, label_mask, spread, term_shape
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Where: TypeAlias = "Mapping[Any, Any] | str | Query"
-
-_MOST_CELLS = 2**26
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """A mask over the product of some attributes, in the domain's order."""
-
-    names: tuple[str, ...]
-    mask: Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +55,6 @@ class Query:
                 raise QueryError("this query was made for another domain")
             return where
         if isinstance(where, str):
-            from mdrr.expression import parse
-
             return cls(domain, conjunction(domain, parse(where, domain)))
         if isinstance(where, Mapping):
             terms = [_term(key, labels, domain) for key, labels in where.items()]
@@ -87,7 +75,7 @@ class Query:
         mask = np.ones((1,) * len(names), dtype=np.bool_)
         for term in self.terms:
             mask = mask & spread(term, names)
-        return np.broadcast_to(mask, _shape(names, self.domain))
+        return np.broadcast_to(mask, term_shape(names, self.domain))
 
     def holds(self, columns: Mapping[str, npt.NDArray[Any]]) -> Mask:
         """Whether each record, given as code columns by name, is in S."""
@@ -100,56 +88,6 @@ class Query:
         return held
 
 
-def conjunction(domain: Domain, terms: Sequence[Term]) -> tuple[Term, ...]:
-    """The same conjunction with terms that share attributes merged into one."""
-    merged: list[Term] = []
-    for term in terms:
-        while shared := [other for other in merged if set(other.names) & set(term.names)]:
-            for other in shared:
-                merged.remove(other)
-                term = combine(domain, [other, term], all_of=True)
-        merged.append(term)
-    return tuple(merged)
-
-
-def combine(domain: Domain, terms: Sequence[Term], *, all_of: bool) -> Term:
-    """One term over the union of the attributes: all of the masks, or any of them."""
-    held = {name for term in terms for name in term.names}
-    names = tuple(name for name in domain.names if name in held)
-    shape = _shape(names, domain)
-    masks = [np.broadcast_to(spread(term, names), shape) for term in terms]
-    reduce = np.logical_and.reduce if all_of else np.logical_or.reduce
-    return Term(names, np.asarray(reduce(masks)))
-
-
-def spread(term: Term, names: Sequence[str]) -> Mask:
-    """A term's mask with one axis per name, of length 1 where the term does not look."""
-    order = [term.names.index(name) for name in names if name in term.names]
-    if len(order) < len(term.names):
-        raise QueryError(f"the query looks at {term.names}, the table only at {tuple(names)}")
-    sizes = iter(np.transpose(term.mask, order).shape)
-    shape = tuple(next(sizes) if name in term.names else 1 for name in names)
-    return np.transpose(term.mask, order).reshape(shape)
-
-
-def label_mask(attribute: Attribute, labels: Sequence[Label]) -> Mask:
-    """The mask of some labels of one attribute."""
-    mask = np.zeros(attribute.size, dtype=np.bool_)
-    for label in labels:
-        mask[attribute.code(label)] = True
-    return mask
-
-
-def _shape(names: Sequence[str], domain: Domain) -> tuple[int, ...]:
-    shape = tuple(domain.attribute(name).size for name in names)
-    if math.prod(shape) > _MOST_CELLS:
-        raise QueryError(
-            f"a condition over {', '.join(names)} has {math.prod(shape):,} combinations; "
-            "join conditions over fewer attributes with 'and'"
-        )
-    return shape
-
-
 def _term(key: object, labels: object, domain: Domain) -> Term:
     if isinstance(key, str):
         values = [labels] if isinstance(labels, str | int | bool) else _listed(labels, key)
@@ -158,7 +96,7 @@ def _term(key: object, labels: object, domain: Domain) -> Term:
         raise QueryError(f"a query's key is an attribute or a tuple of attributes, not {key!r}")
     if len(set(key)) < len(key):
         raise QueryError(f"a query names an attribute twice: {key}")
-    mask = np.zeros(_shape(key, domain), dtype=np.bool_)
+    mask = np.zeros(term_shape(key, domain), dtype=np.bool_)
     for combination in _listed(labels, key):
         if not isinstance(combination, tuple | list) or len(combination) != len(key):
             raise QueryError(f"{combination!r} is not a combination of {key}")

@@ -1,0 +1,81 @@
+"""The parts of a count query: masks over few attributes each, and how they join.
+
+A term is a mask over the product of its attributes' categories. Terms over disjoint attributes
+stay apart, so that a long conjunction never enumerates the product of all it names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.domain import Attribute, Domain, Label
+from mdrr.errors import QueryError
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+_MOST_CELLS = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A mask over the product of some attributes, in the domain's order."""
+
+    names: tuple[str, ...]
+    mask: Mask
+
+
+def conjunction(domain: Domain, terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The same conjunction with terms that share attributes merged into one."""
+    merged: list[Term] = []
+    for term in terms:
+        while shared := [other for other in merged if set(other.names) & set(term.names)]:
+            for other in shared:
+                merged.remove(other)
+                term = combine(domain, [other, term], all_of=True)
+        merged.append(term)
+    return tuple(merged)
+
+
+def combine(domain: Domain, terms: Sequence[Term], *, all_of: bool) -> Term:
+    """One term over the union of the attributes: all of the masks, or any of them."""
+    held = {name for term in terms for name in term.names}
+    names = tuple(name for name in domain.names if name in held)
+    shape = term_shape(names, domain)
+    masks = [np.broadcast_to(spread(term, names), shape) for term in terms]
+    reduce = np.logical_and.reduce if all_of else np.logical_or.reduce
+    return Term(names, np.asarray(reduce(masks)))
+
+
+def spread(term: Term, names: Sequence[str]) -> Mask:
+    """A term's mask with one axis per name, of length 1 where the term does not look."""
+    order = [term.names.index(name) for name in names if name in term.names]
+    if len(order) < len(term.names):
+        raise QueryError(f"the query looks at {term.names}, the table only at {tuple(names)}")
+    sizes = iter(np.transpose(term.mask, order).shape)
+    shape = tuple(next(sizes) if name in term.names else 1 for name in names)
+    return np.transpose(term.mask, order).reshape(shape)
+
+
+def label_mask(attribute: Attribute, labels: Sequence[Label]) -> Mask:
+    """The mask of some labels of one attribute."""
+    mask = np.zeros(attribute.size, dtype=np.bool_)
+    for label in labels:
+        mask[attribute.code(label)] = True
+    return mask
+
+
+def term_shape(names: Sequence[str], domain: Domain) -> tuple[int, ...]:
+    """The category counts of some attributes, or an error when a mask of them would not fit."""
+    shape = tuple(domain.attribute(name).size for name in names)
+    if math.prod(shape) > _MOST_CELLS:
+        raise QueryError(
+            f"a condition over {', '.join(names)} has {math.prod(shape):,} combinations; "
+            "join conditions over fewer attributes with 'and'"
+        )
+    return shape
