@@ -6,7 +6,6 @@ report, so reports and estimates cannot be mixed between designs.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from mdrr.domain import Domain, known
 from mdrr.errors import DesignError
 from mdrr.matrix import TOTALS, Matrix, matrix_from_dict
 from mdrr.matrix.protocol import add_up
+from mdrr.respondent import fingerprint
 
 FORMAT = 1
 """The version of the design's JSON form."""
@@ -243,17 +243,6 @@ def _questionnaire(fields: Mapping[str, Any]) -> Questionnaire:
         ),
         fields.get("weight", 1),
     )
-
-
-def fingerprint(fields: Mapping[str, Any]) -> str:
-    """SHA-256 of a JSON value's canonical form, in hexadecimal."""
-    canonical = json.dumps(
-        {key: value for key, value in fields.items() if key != "fingerprint"},
-        ensure_ascii=False,
-        sort_keys=True,
-        separators=(",", ":"),
-    )
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def draw_bytes(total: int) -> int:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mdrr.domain import Domain
 from mdrr.errors import QueryError
 from mdrr.expression import parse
-from mdrr.terms import Mask, Term, conjunction, label_mask, spread, term_shape
+from mdrr.terms import Mask, Term, cells_shape, conjunction, label_mask, spread
 
 Where: TypeAlias = "Mapping[Any, Any] | str | Query"
 
@@ -75,7 +75,7 @@ class Query:
         mask = np.ones((1,) * len(names), dtype=np.bool_)
         for term in self.terms:
             mask = mask & spread(term, names)
-        return np.broadcast_to(mask, term_shape(names, self.domain))
+        return np.broadcast_to(mask, cells_shape(names, self.domain))
 
     def holds(self, columns: Mapping[str, npt.NDArray[Any]]) -> Mask:
         """Whether each record, given as code columns by name, is in S."""
@@ -96,7 +96,7 @@ def _term(key: object, labels: object, domain: Domain) -> Term:
         raise QueryError(f"a query's key is an attribute or a tuple of attributes, not {key!r}")
     if len(set(key)) < len(key):
         raise QueryError(f"a query names an attribute twice: {key}")
-    mask = np.zeros(term_shape(key, domain), dtype=np.bool_)
+    mask = np.zeros(cells_shape(key, domain), dtype=np.bool_)
     for combination in _listed(labels, key):
         if not isinstance(combination, tuple | list) or len(combination) != len(key):
             raise QueryError(f"{combination!r} is not a combination of {key}")

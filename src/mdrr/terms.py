@@ -1,8 +1,4 @@
-"""The parts of a count query: masks over few attributes each, and how they join.
-
-A term is a mask over the product of its attributes' categories. Terms over disjoint attributes
-stay apart, so that a long conjunction never enumerates the product of all it names.
-"""
+"""Masks over the product of a few attributes, and how they combine."""
 
 from __future__ import annotations
 
@@ -46,7 +42,7 @@ def combine(domain: Domain, terms: Sequence[Term], *, all_of: bool) -> Term:
     """One term over the union of the attributes: all of the masks, or any of them."""
     held = {name for term in terms for name in term.names}
     names = tuple(name for name in domain.names if name in held)
-    shape = term_shape(names, domain)
+    shape = cells_shape(names, domain)
     masks = [np.broadcast_to(spread(term, names), shape) for term in terms]
     reduce = np.logical_and.reduce if all_of else np.logical_or.reduce
     return Term(names, np.asarray(reduce(masks)))
@@ -70,8 +66,8 @@ def label_mask(attribute: Attribute, labels: Sequence[Label]) -> Mask:
     return mask
 
 
-def term_shape(names: Sequence[str], domain: Domain) -> tuple[int, ...]:
-    """The category counts of some attributes, or an error when a mask of them would not fit."""
+def cells_shape(names: Sequence[str], domain: Domain) -> tuple[int, ...]:
+    """The category counts of some attributes, or an error when there are too many cells."""
     shape = tuple(domain.attribute(name).size for name in names)
     if math.prod(shape) > _MOST_CELLS:
         raise QueryError(

@@ -106,6 +106,10 @@ class Constant:
         mass = distribution.sum(axis=-1, keepdims=True)
         return np.asarray(self.signal * distribution + self.floor * mass)
 
+    def backward(self, values: Array, /) -> Array:
+        """s·v + o·Σv: P is symmetric."""
+        return self.forward(values)
+
     def scores(self, functional: Array, /) -> Array:
         """(w − o·Σw) / s: P is symmetric, so its inverse serves on both sides."""
         return self.solve(functional)

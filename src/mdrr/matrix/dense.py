@@ -129,6 +129,10 @@ class Dense:
         """Pᵀπ."""
         return np.asarray(distribution @ self.probabilities)
 
+    def backward(self, values: Array, /) -> Array:
+        """P v."""
+        return np.asarray(values @ self.probabilities.T)
+
     def scores(self, functional: Array, /) -> Array:
         """The f with P f = w: the transpose of `solve`, so that scores·λ = w·solve(λ)."""
         flat = np.reshape(functional, (-1, self.cells)).T

@@ -61,6 +61,10 @@ class Matrix(Protocol):
         """Pᵀπ along the last axis: (…, r) to (…, s)."""
         ...
 
+    def backward(self, values: Array, /) -> Array:
+        """P v along the last axis: (…, s) to (…, r); with `forward`, all that EM needs."""
+        ...
+
     def scores(self, functional: Array, /) -> Array:
         """The f with P f = w along the last axis, so that E[f(Y) | x] = w(x): (…, r) to (…, s)."""
         ...

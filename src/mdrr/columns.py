@@ -1,0 +1,44 @@
+"""Make a data frame of columns, in whichever library the user has."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mdrr.errors import ExtraError, MdrrError
+
+BACKENDS = ("polars", "pandas", "pyarrow")
+
+
+def require(module: str, extra: str) -> Any:
+    """An optional dependency, or an error that says how to install it.
+
+    >>> require("no_such_module_here", "frames")
+    Traceback (most recent call last):
+    mdrr.errors.ExtraError: no_such_module_here is not installed. Run: pip install 'mdrr[frames]'
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ExtraError(
+            f"{module} is not installed. Run: pip install 'mdrr[{extra}]'"
+        ) from None
+
+
+def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
+    """A data frame of named columns.
+
+    Arguments:
+        columns: arrays or lists by column name.
+        backend: `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
+    """
+    if backend is None:
+        backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), "polars")
+    if backend not in BACKENDS:
+        raise MdrrError(f"there is no backend {backend!r}. Known: {', '.join(BACKENDS)}")
+    library = require(backend, "pandas" if backend == "pandas" else "frames")
+    if backend == "pyarrow":
+        return library.table(dict(columns))
+    return library.DataFrame(dict(columns))

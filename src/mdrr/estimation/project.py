@@ -1,0 +1,58 @@
+"""From an unbiased estimate, which may be negative, to a proper distribution (section 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mdrr.errors import EstimateError
+from mdrr.matrix import Array
+
+Projection: TypeAlias = Literal["euclidean", "clip"]
+
+
+def clip_rescale(values: Array) -> Array:
+    """Replace negative values by 0 and rescale to sum 1: the paper's procedure.
+
+    The paper calls the result the closest distribution; it is not (see `nearest`).
+
+    >>> clip_rescale(np.array([0.7, 0.5, -0.2])).round(3)
+    array([0.583, 0.417, 0.   ])
+    """
+    clipped = np.maximum(values, 0)
+    total = clipped.sum()
+    if not total > 0:
+        raise EstimateError("no value is positive, so no distribution can be made of them")
+    return np.asarray(clipped / total)
+
+
+def nearest(values: Array) -> Array:
+    """The distribution nearest in Euclidean distance: max(v − τ, 0) with the τ that sums to 1.
+
+    The values may have any shape; their whole is one distribution. Sorting finds τ (Held, Wolfe
+    and Crowder 1974) in O(r log r).
+
+    >>> nearest(np.array([0.7, 0.5, -0.2])).round(3)
+    array([0.6, 0.4, 0. ])
+    """
+    flat = np.sort(values, axis=None)[::-1]
+    excess = np.cumsum(flat) - 1
+    ranks = np.arange(1, len(flat) + 1)
+    last = int(np.count_nonzero(flat * ranks > excess))
+    projected = np.maximum(values - excess[last - 1] / last, 0)
+    return np.asarray(projected / projected.sum())
+
+
+PROJECTIONS: dict[str, Callable[[Array], Array]] = {"euclidean": nearest, "clip": clip_rescale}
+
+
+def project(values: Array, how: Projection = "euclidean") -> Array:
+    """The proper distribution made of an estimate, by name of the procedure."""
+    try:
+        return PROJECTIONS[how](values)
+    except KeyError:
+        raise EstimateError(
+            f"there is no projection {how!r}. Known: {', '.join(map(repr, PROJECTIONS))}"
+        ) from None

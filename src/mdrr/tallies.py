@@ -1,0 +1,202 @@
+"""Tallies: distinct reports with multiplicities. The one seam between data and mathematics.
+
+Engines make tallies, estimators eat them. A tally adds, so chunks, days and machines merge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.design import Design
+from mdrr.errors import TallyError
+from mdrr.randomizer import Codes, Reports, smallest_unsigned
+
+FORMAT = 1
+"""The version of the tally's JSON form."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The distinct reports to one questionnaire, in lexicographic order.
+
+    `codes` has one `unsigned (k,)` array per cluster, `counts: int64 (k,)` how often each occurs,
+    `sizes` how many codes each cluster can report.
+    """
+
+    codes: tuple[Codes, ...]
+    counts: npt.NDArray[np.int64]
+    sizes: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return int(self.counts.sum())
+
+    def marginal(self, cluster: int) -> npt.NDArray[np.int64]:
+        """How often each code of one cluster was reported, `int64 (s,)`."""
+        return _count(self.codes[cluster], self.counts, self.sizes[cluster])
+
+    def pair(self, first: int, second: int) -> npt.NDArray[np.int64]:
+        """How often each pair of codes of two clusters was reported, `int64 (s, s')`."""
+        rows, columns = self.sizes[first], self.sizes[second]
+        cells = self.codes[first].astype(np.int64) * columns + self.codes[second]
+        return _count(cells, self.counts, rows * columns).reshape(rows, columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Distinct reports with multiplicities, one group per questionnaire of a design.
+
+    Example:
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+        >>> day = tally_codes([[np.array([0, 1, 1])]], design)
+        >>> (day + day).groups[0].counts
+        array([2, 4])
+    """
+
+    fingerprint: str
+    groups: tuple[Group, ...]
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return sum(group.n for group in self.groups)
+
+    def __add__(self, other: Tally) -> Tally:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other.fingerprint != self.fingerprint:
+            raise TallyError(
+                f"these tallies belong to different designs ({self.fingerprint[:12]}…, "
+                f"{other.fingerprint[:12]}…) and cannot be added"
+            )
+        groups = [_merge([a, b]) for a, b in zip(self.groups, other.groups, strict=True)]
+        return Tally(self.fingerprint, tuple(groups))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tally) and self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def check(self, design: Design) -> None:
+        """Refuse a design whose fingerprint is not the tally's."""
+        if self.fingerprint != design.fingerprint:
+            raise TallyError(
+                f"these reports were made under the design {self.fingerprint[:12]}…, not under "
+                f"{design.fingerprint[:12]}…. Use the design they were made under"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tally as JSON-ready integers."""
+        return {
+            "mdrr-tally": FORMAT,
+            "design": self.fingerprint,
+            "questionnaires": [
+                {"codes": [c.tolist() for c in g.codes], "counts": g.counts.tolist()}
+                for g in self.groups
+            ],
+        }
+
+    def to_json(self) -> str:
+        """The tally as JSON."""
+        return json.dumps(self.to_dict(), separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, design: Design) -> Tally:
+        """The tally written by `to_json`, validated against the design it belongs to."""
+        try:
+            fields = json.loads(text)
+            if fields["mdrr-tally"] != FORMAT:
+                raise TallyError(f"this tally has format {fields['mdrr-tally']!r}, not {FORMAT}")
+            groups = [
+                ([np.array(c, dtype=np.int64) for c in g["codes"]], np.array(g["counts"]))
+                for g in fields["questionnaires"]
+            ]
+            stated = str(fields["design"])
+        except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, TallyError):
+                raise
+            raise TallyError(f"this is not a tally: {error!r}") from None
+        cls(stated, ()).check(design)
+        return tally_codes([g[0] for g in groups], design, counts=[g[1] for g in groups])
+
+
+def tally_reports(reports: Reports, design: Design) -> Tally:
+    """Count the distinct reports of a bulk randomization."""
+    Tally(reports.fingerprint, ()).check(design)
+    return tally_codes([batch.codes for batch in reports.batches], design)
+
+
+def tally_codes(
+    codes: Sequence[Sequence[Codes]],
+    design: Design,
+    *,
+    counts: Sequence[npt.NDArray[np.int64]] | None = None,
+) -> Tally:
+    """Count distinct reports given as codes, checking every code against the design.
+
+    Arguments:
+        codes: per questionnaire, one integer array per cluster.
+        design: the design the reports were made under.
+        counts: how often each report occurs; once by default.
+    """
+    if len(codes) != len(design.questionnaires):
+        raise TallyError(
+            f"codes for {len(codes)} questionnaires, the design has {len(design.questionnaires)}"
+        )
+    groups = []
+    for q, (columns, questionnaire) in enumerate(zip(codes, design.questionnaires, strict=True)):
+        clusters = questionnaire.clusters
+        if len(columns) != len(clusters):
+            raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
+        for cluster, column in zip(clusters, columns, strict=True):
+            if len(column) != len(columns[0]):
+                raise TallyError(f"the codes of {cluster.name!r} have another length")
+            if len(column) and (column.min() < 0 or column.max() >= cluster.matrix.outcomes):
+                raise TallyError(
+                    f"a report of {cluster.name!r} is outside 0…{cluster.matrix.outcomes - 1}"
+                )
+        times = np.ones(len(columns[0]), dtype=np.int64) if counts is None else counts[q]
+        if len(times) != len(columns[0]) or (len(times) and times.min() < 1):
+            raise TallyError(f"questionnaire {q} needs a positive count for every report")
+        sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
+        typed = [c.astype(smallest_unsigned(s)) for c, s in zip(columns, sizes, strict=True)]
+        groups.append(_distinct(typed, times, sizes))
+    return Tally(design.fingerprint, tuple(groups))
+
+
+def _distinct(
+    columns: Sequence[Codes], counts: npt.NDArray[np.int64], sizes: tuple[int, ...]
+) -> Group:
+    """Group equal rows. Keys are mixed-radix numbers, re-ranked whenever they would overflow."""
+    if not len(counts):
+        return Group(tuple(columns), counts.astype(np.int64), sizes)
+    key = columns[0].astype(np.int64)
+    room = sizes[0]
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        if room * size >= 2**63:
+            values, key = np.unique(key, return_inverse=True)
+            room = len(values)
+        key = key * size + column
+        room *= size
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    totals = np.bincount(inverse, weights=counts, minlength=len(first))
+    return Group(tuple(c[first] for c in columns), np.rint(totals).astype(np.int64), sizes)
+
+
+def _merge(groups: Iterable[Group]) -> Group:
+    parts = list(groups)
+    columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
+    return _distinct(columns, np.concatenate([g.counts for g in parts]), parts[0].sizes)
+
+
+def _count(codes: Codes, counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    return np.rint(np.bincount(codes, weights=counts, minlength=size)).astype(np.int64)
