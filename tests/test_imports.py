@@ -15,11 +15,12 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mdrr"
 
-# First what is asked and how it is randomized, then the seam (tally), the mathematics that eats
+# First what is asked and how it is randomized, then the seam (tallies), the mathematics that eats
 # tallies, the edge (frames and files), and last what people see.
 ORDER = (
     "errors",
     "columns",
+    "respondent",
     "domain",
     "source",
     "matrix",
@@ -28,24 +29,23 @@ ORDER = (
     "terms",
     "expression",
     "query",
-    "respond",
-    "randomize",
-    "tally",
-    "estimate",
+    "randomizer",
+    "tallies",
+    "estimation",
     "dependence",
-    "cluster",
+    "clustering",
     "privacy",
     "theory",
-    "plan",
-    "synthesize",
+    "planning",
+    "synthesis",
     "frames",
     "survey",
     "files",
     "datasets",
     "securesum",
     "plots",
-    "report",
-    "reproduce",
+    "reporting",
+    "reproduction",
     "server",
     "cli",
     "__main__",
@@ -61,7 +61,7 @@ class Import(NamedTuple):
 
 
 def room(module: str) -> str:
-    """'mdrr.estimate.latent' → 'estimate'; the package itself → 'mdrr'."""
+    """'mdrr.estimation.latent' → 'estimation'; the package itself → 'mdrr'."""
     return module.split(".")[1] if "." in module else module
 
 
@@ -177,37 +177,49 @@ def test_importing_the_package_needs_nothing():
 
 def test_single_record_randomizer_needs_only_the_standard_library():
     found = modules(PACKAGE)
-    needed = reachable("mdrr.respond", found)
+    needed = reachable("mdrr.respondent", found)
     third_party = {
         (module, entry.target)
         for module in needed
         for entry in imports(module, found[module], set(found))
         if entry.target.partition(".")[0] not in {*sys.stdlib_module_names, "mdrr"}
     }
-    assert "mdrr.respond" in needed
+    assert "mdrr.respondent" in needed
     assert third_party == set()
 
 
 @pytest.mark.parametrize(
     ("file", "text", "complaint"),
     [
-        ("domain.py", "from mdrr.tally import Tally", "domain:1 imports mdrr.tally, which stands"),
-        ("domain.py", "def f():\n    import mdrr.tally", "mdrr.domain:2 imports mdrr.tally"),
-        ("domain.py", "from mdrr import tally", "mdrr.domain:1 imports mdrr.tally"),
-        ("domain.py", "from .tally import Tally", "mdrr.domain:1 imports mdrr.tally"),
-        ("domain.py", "from . import tally", "mdrr.domain:1 imports mdrr.tally"),
-        ("matrix/dense.py", "from ..tally import Tally", "mdrr.matrix.dense:1 imports mdrr.tally"),
-        ("matrix/__init__.py", "from ..tally import T", "mdrr.matrix:1 imports mdrr.tally"),
-        ("domain.py", "import_module('mdrr.tally')", "mdrr.domain:1 imports mdrr.tally"),
-        ("domain.py", "importlib.import_module('mdrr.tally')", "mdrr.domain:1 imports mdrr.tally"),
-        ("domain.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import mdrr.tally", "domain:4"),
+        (
+            "domain.py",
+            "from mdrr.tallies import Tally",
+            "domain:1 imports mdrr.tallies, which stands",
+        ),
+        ("domain.py", "def f():\n    import mdrr.tallies", "mdrr.domain:2 imports mdrr.tallies"),
+        ("domain.py", "from mdrr import tallies", "mdrr.domain:1 imports mdrr.tallies"),
+        ("domain.py", "from .tallies import Tally", "mdrr.domain:1 imports mdrr.tallies"),
+        ("domain.py", "from . import tallies", "mdrr.domain:1 imports mdrr.tallies"),
+        (
+            "matrix/dense.py",
+            "from ..tallies import Tally",
+            "mdrr.matrix.dense:1 imports mdrr.tallies",
+        ),
+        ("matrix/__init__.py", "from ..tallies import T", "mdrr.matrix:1 imports mdrr.tallies"),
+        ("domain.py", "import_module('mdrr.tallies')", "mdrr.domain:1 imports mdrr.tallies"),
+        (
+            "domain.py",
+            "importlib.import_module('mdrr.tallies')",
+            "mdrr.domain:1 imports mdrr.tallies",
+        ),
+        ("domain.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import mdrr.tallies", "domain:4"),
         ("domain.py", "from mdrr import Tally", "mdrr.domain:1 imports the public list"),
-        ("tally.py", "import mdrr.helpers", "mdrr.tally:1 imports mdrr.helpers, which has no"),
+        ("tallies.py", "import mdrr.helpers", "mdrr.tallies:1 imports mdrr.helpers, which has no"),
         ("helpers.py", "import os", "mdrr.helpers has no place"),
     ],
 )
 def test_a_wrong_import_is_found(tmp_path, file, text, complaint):
-    write(tmp_path, "tally.py", "class Tally: ...")
+    write(tmp_path, "tallies.py", "class Tally: ...")
     write(tmp_path, file, text)
     [found] = wrong_directions(tmp_path / "mdrr")
     assert complaint in found
@@ -216,16 +228,16 @@ def test_a_wrong_import_is_found(tmp_path, file, text, complaint):
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("tally.py", "from mdrr.domain import Domain\nimport numpy"),
-        ("tally.py", "from .domain import Domain"),
-        ("domain.py", "if TYPE_CHECKING:\n    from mdrr.tally import Tally"),
-        ("domain.py", "if typing.TYPE_CHECKING:\n    from mdrr.tally import Tally"),
-        ("__init__.py", "from mdrr.tally import Tally"),
-        ("estimate/latent.py", "from mdrr.estimate.product import product"),
+        ("tallies.py", "from mdrr.domain import Domain\nimport numpy"),
+        ("tallies.py", "from .domain import Domain"),
+        ("domain.py", "if TYPE_CHECKING:\n    from mdrr.tallies import Tally"),
+        ("domain.py", "if typing.TYPE_CHECKING:\n    from mdrr.tallies import Tally"),
+        ("__init__.py", "from mdrr.tallies import Tally"),
+        ("estimation/latent.py", "from mdrr.estimation.product import product"),
     ],
 )
 def test_a_right_import_passes(tmp_path, file, text):
-    write(tmp_path, "tally.py", "class Tally: ...")
+    write(tmp_path, "tallies.py", "class Tally: ...")
     write(tmp_path, file, text)
     assert wrong_directions(tmp_path / "mdrr") == []
 

@@ -141,7 +141,9 @@ def test_bad_arguments_say_what_is_known(arguments, message):
 )
 def test_missing_package_says_what_to_install(monkeypatch, backend, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ExtraError, match=rf"needs {package}.*pip install 'mdrr\[{extra}\]'"):
+    with pytest.raises(
+        ExtraError, match=rf"{package} is not installed.*pip install 'mdrr\[{extra}\]'"
+    ):
         adult(backend=backend)
 
 

@@ -8,11 +8,12 @@ numbers within the published ranges and top codes. See ATTRIBUTION.md for source
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module, resources
+from importlib import resources
 from typing import Any, Literal, TypeAlias
 
+from mdrr.columns import BACKENDS, require
 from mdrr.domain import Attribute, Domain, known
-from mdrr.errors import ExtraError, SchemaError
+from mdrr.errors import SchemaError
 
 Part: TypeAlias = Literal["train", "test", "all"]
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
@@ -35,8 +36,6 @@ FILES: dict[str, tuple[str, ...]] = {
     "test": ("adult-test.parquet",),
     "all": ("adult-train.parquet", "adult-test.parquet"),
 }
-BACKENDS: dict[str, str] = {"polars": "frames", "pandas": "pandas", "pyarrow": "frames"}
-"""Each kind of frame, and the extra that brings it."""
 
 
 def _nominal(name: str, listed: str, missing: str | None = None) -> Attribute:
@@ -158,9 +157,9 @@ def adult(part: Part = "train", *, columns: Columns = "paper", backend: Backend 
     names = _names(columns)
     table = _read(FILES[part], names)
     if backend == "polars":
-        return _need("polars").from_arrow(table)
+        return require("polars", "frames").from_arrow(table)
     if backend == "pandas":
-        _need("pandas")
+        require("pandas", "pandas")
         return table.to_pandas()
     return table
 
@@ -179,8 +178,8 @@ def _names(columns: Columns) -> tuple[str, ...]:
 
 def _read(files: Sequence[str], names: Sequence[str]) -> Any:
     """Read the columns as a PyArrow table, integers with 64 bits so that sums do not overflow."""
-    pa = _need("pyarrow")
-    parquet = _need("pyarrow.parquet")
+    pa = require("pyarrow", "frames")
+    parquet = require("pyarrow.parquet", "frames")
     folder = resources.files("mdrr.datasets")
     tables = [
         parquet.read_table(pa.BufferReader((folder / file).read_bytes()), columns=list(names))
@@ -193,14 +192,3 @@ def _read(files: Sequence[str], names: Sequence[str]) -> Any:
         for field in table.schema
     ]
     return table.cast(pa.schema(wide))
-
-
-def _need(module: str) -> Any:
-    package = module.partition(".")[0]
-    try:
-        return import_module(module)
-    except ImportError:
-        raise ExtraError(
-            f"loading Adult needs {package}, which is not installed. "
-            f"Run: pip install 'mdrr[{BACKENDS[package]}]'"
-        ) from None
