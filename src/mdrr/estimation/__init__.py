@@ -1,0 +1,72 @@
+"""Estimators: plain functions of one signature, `method(tally, design, **options) -> Estimate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mdrr.design import Design
+from mdrr.errors import EstimateError
+from mdrr.estimation.adjust import Adjustment, adjust, rake
+from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
+from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
+from mdrr.estimation.product import product
+from mdrr.estimation.project import clip_rescale, nearest, project
+from mdrr.estimation.result import Count, Estimate, Table
+from mdrr.tallies import Tally
+
+__all__ = [
+    "METHODS",
+    "Adjustment",
+    "Count",
+    "Estimate",
+    "Joint",
+    "ProductJoint",
+    "Table",
+    "Update",
+    "WeightedJoint",
+    "adjust",
+    "bayesian_update",
+    "clip_rescale",
+    "dispersion",
+    "estimate",
+    "invert",
+    "nearest",
+    "product",
+    "project",
+    "rake",
+]
+
+METHODS: dict[str, Callable[..., Estimate]] = {"product": product, "adjust": adjust}
+
+
+def estimate(tally: Tally, design: Design, method: str = "product", **options: Any) -> Estimate:
+    """Estimate the true joint distribution from a tally.
+
+    Arguments:
+        tally: the reports.
+        design: the design they were made under.
+        method: which estimator; `mdrr.estimation.METHODS` lists them.
+        options: passed to the estimator.
+
+    Example:
+        >>> import numpy as np
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> from mdrr.tallies import tally_codes
+        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+        >>> tally = tally_codes([[np.repeat([0, 1], [600, 400])]], design)
+        >>> found = estimate(tally, design)
+        >>> found.table("a").values
+        array([0.7, 0.3])
+        >>> count = found.count({"a": ["x"]})
+        >>> round(count.value), count.low < 700 < count.high
+        (700, True)
+    """
+    try:
+        function = METHODS[method]
+    except KeyError:
+        raise EstimateError(
+            f"there is no method {method!r}. Known: {', '.join(map(repr, METHODS))}"
+        ) from None
+    return function(tally, design, **options)

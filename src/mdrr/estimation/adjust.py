@@ -1,0 +1,206 @@
+"""RR-Adjustment (Algorithm 2): re-weight the randomized records to the estimated marginals.
+
+This is raking. It keeps the randomized data's attenuated odds ratios, so it stays biased however
+many people report, and it cannot revive a category that no randomized record has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from mdrr.design import Design
+from mdrr.errors import EstimateError
+from mdrr.estimation.joint import ProductJoint, WeightedJoint, typed
+from mdrr.estimation.product import product
+from mdrr.estimation.project import Projection
+from mdrr.estimation.result import Deviation, Estimate, Of
+from mdrr.matrix import Array
+from mdrr.query import Query
+from mdrr.randomizer import Codes
+from mdrr.tallies import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """The weights found, how far the margins are from their targets, and why it stopped."""
+
+    weights: Array
+    residual: float
+    sweeps: int
+    stopped: Literal["tolerance", "sweeps"]
+    unreached: tuple[tuple[int, int], ...] = ()
+
+
+def rake(
+    columns: Sequence[Codes],
+    targets: Sequence[Array],
+    start: npt.ArrayLike,
+    *,
+    tolerance: float = 1e-9,
+    sweeps: int = 1000,
+) -> Adjustment:
+    """Algorithm 2: scale weights to each target marginal in turn until none moves.
+
+    Arguments:
+        columns: codes of the records, one `(k,)` array per attribute or cluster.
+        targets: the wanted distribution of each, `(s,)`, summing to 1.
+        start: initial weights, `(k,)`; how often each record occurs, or all ones.
+        tolerance: stop when no margin is further than this from its target before a sweep's end.
+        sweeps: stop after so many sweeps.
+
+    Returns:
+        The weights, summing to 1. Target mass on categories that no record has cannot be reached:
+        those are listed in `unreached` as (column, code), and the rest is rescaled to sum 1.
+
+    Example:
+        The paper's toy data set ends at (1/2, 0, 0, 1/2).
+
+        >>> first, second = np.array([0, 1, 1]), np.array([0, 0, 1])
+        >>> half = np.array([0.5, 0.5])
+        >>> found = rake([first, second], [half, half], [4, 2, 4], tolerance=1e-4)
+        >>> found.weights.round(3), found.stopped
+        (array([0.5, 0. , 0.5]), 'tolerance')
+    """
+    weights = np.array(start, dtype=np.float64)
+    if not len(weights) or not weights.sum() > 0:
+        raise EstimateError("there are no reports to adjust")
+    weights /= weights.sum()
+    unreached: list[tuple[int, int]] = []
+    wanted = []
+    for j, (column, target) in enumerate(zip(columns, targets, strict=True)):
+        seen = np.bincount(column, weights=weights, minlength=len(target)) > 0
+        unreached += [(j, int(v)) for v in np.flatnonzero(~seen & (target > 0))]
+        mass = target[seen].sum()
+        if not mass > 0:
+            raise EstimateError(f"no record has a category that target {j} allows")
+        wanted.append(np.where(seen, target, 0) / mass)
+    residual = np.inf
+    for sweep in range(1, sweeps + 1):
+        residual = 0.0
+        for column, target in zip(columns, wanted, strict=True):
+            sums = np.bincount(column, weights=weights, minlength=len(target))
+            residual = max(residual, float(np.abs(sums - target).max()))
+            weights *= np.divide(target, sums, out=np.zeros_like(target), where=sums > 0)[column]
+        total = weights.sum()
+        if not total > 0:
+            raise EstimateError(
+                "the targets contradict the randomized records: no record is left with weight"
+            )
+        weights /= total
+        if residual < tolerance:
+            return Adjustment(weights, residual, sweep, "tolerance", tuple(unreached))
+    return Adjustment(weights, residual, sweeps, "sweeps", tuple(unreached))
+
+
+def adjust(
+    tally: Tally,
+    design: Design,
+    *,
+    projection: Projection | str = "euclidean",
+    tolerance: float = 1e-9,
+    sweeps: int = 1000,
+) -> Estimate:
+    """RR-Adjustment over the design's clusters (over attributes when each is alone).
+
+    Arguments:
+        tally: the reports, to one questionnaire.
+        design: how they were made; every matrix must report cells.
+        projection: how each cluster's estimate becomes proper (see `product`).
+        tolerance: largest distance of a margin from its target.
+        sweeps: the most sweeps.
+
+    Returns:
+        An estimate whose joint is the weighted randomized records; `notes["adjustment"]` says
+        why it stopped.
+    """
+    if len(design.questionnaires) > 1:
+        raise EstimateError(
+            "adjustment re-weights whole records; with several questionnaires nobody reports one. "
+            "Use method='product' or a design with one questionnaire"
+        )
+    strange = [c.name for c in design.clusters if not c.matrix.reports_cells]
+    if strange:
+        raise EstimateError(f"the reports of {strange[0]!r} are not cells and cannot be re-weighted")
+    base = product(tally, design, projection=projection)
+    group = tally.groups[0]
+    assert isinstance(base.joint, ProductJoint)
+    targets = [factor.values.ravel() for factor in base.joint.factors]
+    found = rake(group.codes, targets, group.counts, tolerance=tolerance, sweeps=sweeps)
+    columns: dict[str, Codes] = {}
+    for cluster, codes in zip(design.clusters, group.codes, strict=True):
+        parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
+        columns.update(zip(cluster.attributes, parts, strict=True))
+    ordered = typed([columns[name] for name in design.domain.names], design.domain)
+    joint = WeightedJoint(design.domain, tuple(ordered), found.weights)
+    return Estimate(
+        domain=design.domain,
+        n=tally.n,
+        method="adjust",
+        joint=joint,
+        spread=AdjustedSpread(tally, design, joint),
+        notes={
+            "projection": projection,
+            "adjustment": found,
+            "unreached": tuple(
+                (design.clusters[j].name, code) for j, code in found.unreached
+            ),
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedSpread:
+    """The sampling spread of raked weights, linearized as a regression estimator.
+
+    Raking and the generalized regression estimator agree to first order (Deville and Särndal
+    1992): a set's weighted share varies like the residual of its indicator on the margins, plus
+    the fitted part carried by the margins' own estimates. The bias of RR-Adjustment is not in it.
+    """
+
+    tally: Tally
+    design: Design
+    joint: WeightedJoint
+    _cache: dict[str, object] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def _margins(self) -> sparse.csr_matrix:
+        """Which category of each cluster every distinct report has, `(k, Σ s)`."""
+        group = self.tally.groups[0]
+        offsets = np.cumsum([0, *group.sizes[:-1]])
+        rows = np.tile(np.arange(len(group.counts)), len(group.codes))
+        columns = np.concatenate(
+            [codes.astype(np.int64) + at for codes, at in zip(group.codes, offsets, strict=True)]
+        )
+        shape = (len(group.counts), sum(group.sizes))
+        return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        margins = self._margins
+        weighted = margins.multiply(self.joint.weights[:, None]).tocsr()
+        return np.linalg.pinv((margins.T @ weighted).toarray(), hermitian=True)
+
+    def deviation(self, query: Query, of: Of, /) -> Deviation:
+        """The adjusted share and its standard error; `of` makes no difference here."""
+        group = self.tally.groups[0]
+        weights = self.joint.weights
+        names = self.design.domain.names
+        inside = query.holds(dict(zip(names, self.joint.columns, strict=True))).astype(np.float64)
+        beta = self._inverse @ (self._margins.T @ (weights * inside))
+        scores = (weights * group.n / group.counts) * (inside - self._margins @ beta)
+        at = 0
+        for cluster, codes, size in zip(
+            self.design.clusters, group.codes, group.sizes, strict=True
+        ):
+            scores += cluster.matrix.scores(beta[at : at + size])[codes]
+            at += size
+        shares = group.counts / group.n
+        variance = float(((scores - scores @ shares) ** 2) @ shares) / group.n
+        return Deviation(float(weights @ inside), float(np.sqrt(variance)))

@@ -1,0 +1,193 @@
+"""Joint distributions that need not be written out: what every estimate can be asked.
+
+`ProductJoint` is the paper's: clusters independent of each other. `WeightedJoint` is a set of
+records with weights, as RR-Adjustment gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.domain import Domain
+from mdrr.errors import EstimateError
+from mdrr.matrix import Array
+from mdrr.query import Query
+from mdrr.randomizer import cells_of, smallest_unsigned
+from mdrr.terms import Term, cells_shape
+
+Columns: TypeAlias = list[npt.NDArray[Any]]
+
+MOST_COMBINATIONS = 20_000_000
+
+
+class Joint(Protocol):
+    """A proper distribution over a domain, possibly implicit."""
+
+    @property
+    def domain(self) -> Domain:
+        """Over what."""
+        ...
+
+    def table(self, names: Sequence[str], /) -> Array:
+        """The probabilities of the combinations of some attributes, axes in the order given."""
+        ...
+
+    def mass(self, query: Query, /) -> float:
+        """The probability of a set of combinations."""
+        ...
+
+    def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
+        """Codes of n records drawn from it, one column per attribute."""
+        ...
+
+    def combinations(self) -> tuple[Columns, Array]:
+        """Every combination of positive probability, as code columns, and its probability."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The distribution of some attributes; `values` has one axis per name."""
+
+    names: tuple[str, ...]
+    values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ProductJoint:
+    """A product of factors over disjoint attributes that together are the domain (Protocol 1)."""
+
+    domain: Domain
+    factors: tuple[Factor, ...]
+
+    def __post_init__(self) -> None:
+        names = [name for factor in self.factors for name in factor.names]
+        if sorted(names) != sorted(self.domain.names):
+            raise EstimateError(f"the factors {names} are not a partition of the domain")
+        for factor in self.factors:
+            if factor.values.shape != self.domain.project(factor.names).shape:
+                raise EstimateError(f"the factor of {factor.names} does not fit its attributes")
+
+    def table(self, names: Sequence[str], /) -> Array:
+        """The outer product of the factors' marginals."""
+        cells_shape(names, self.domain)
+        table = np.ones(())
+        axes: list[str] = []
+        for factor in self.factors:
+            kept = [name for name in factor.names if name in names]
+            if kept:
+                table = np.multiply.outer(table, marginal(factor, kept))
+                axes += kept
+        return np.transpose(table, [axes.index(name) for name in names])
+
+    def mass(self, query: Query, /) -> float:
+        """The product, over groups of factors that a term ties together, of each group's mass."""
+        total = 1.0
+        for terms in tied(query, self.factors):
+            part = Query(self.domain, terms)
+            total *= float(self.table(part.attributes)[part.mask()].sum())
+        return total
+
+    def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
+        """Each factor is drawn on its own."""
+        columns: dict[str, npt.NDArray[Any]] = {}
+        for factor in self.factors:
+            cells = draw_cells(factor.values.ravel(), n, rng)
+            codes = np.unravel_index(cells, factor.values.shape)
+            columns.update(zip(factor.names, codes, strict=True))
+        return typed([columns[name] for name in self.domain.names], self.domain)
+
+    def combinations(self) -> tuple[Columns, Array]:
+        """The product of the factors' supports."""
+        supports = [np.flatnonzero(factor.values) for factor in self.factors]
+        count = math.prod(len(support) for support in supports)
+        if count > MOST_COMBINATIONS:
+            raise EstimateError(
+                f"the estimate has {count:,} combinations of positive probability, too many to "
+                "write out; ask for tables or counts, or draw records with .sample(n)"
+            )
+        grids = np.unravel_index(np.arange(count), [len(support) for support in supports])
+        columns: dict[str, npt.NDArray[Any]] = {}
+        probability = np.ones(count)
+        for factor, support, at in zip(self.factors, supports, grids, strict=True):
+            cells = support[at]
+            probability *= factor.values.ravel()[cells]
+            codes = np.unravel_index(cells, factor.values.shape)
+            columns.update(zip(factor.names, codes, strict=True))
+        return typed([columns[name] for name in self.domain.names], self.domain), probability
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedJoint:
+    """Records with weights that sum to 1: `columns` has one `unsigned (k,)` array an attribute."""
+
+    domain: Domain
+    columns: tuple[npt.NDArray[Any], ...]
+    weights: Array
+
+    def table(self, names: Sequence[str], /) -> Array:
+        """Weights added up by combination."""
+        shape = cells_shape(names, self.domain)
+        chosen = [self.columns[self.domain.index(name)] for name in names]
+        cells = cells_of(chosen, shape)
+        return np.bincount(cells, weights=self.weights, minlength=math.prod(shape)).reshape(shape)
+
+    def mass(self, query: Query, /) -> float:
+        """The weight of the records in the set."""
+        held = query.holds(dict(zip(self.domain.names, self.columns, strict=True)))
+        return float(self.weights[held].sum())
+
+    def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
+        """Records drawn by weight."""
+        rows = draw_cells(self.weights, n, rng)
+        return [column[rows] for column in self.columns]
+
+    def combinations(self) -> tuple[Columns, Array]:
+        """The records themselves."""
+        kept = self.weights > 0
+        return [column[kept] for column in self.columns], self.weights[kept]
+
+
+def marginal(factor: Factor, names: Sequence[str]) -> Array:
+    """A factor summed over the attributes that are not named, axes in the factor's order."""
+    gone = tuple(i for i, name in enumerate(factor.names) if name not in names)
+    return np.asarray(factor.values.sum(axis=gone))
+
+
+def tied(query: Query, factors: Sequence[Factor]) -> Iterator[tuple[Term, ...]]:
+    """The query's terms, grouped so that no factor meets two groups."""
+    home = {name: i for i, factor in enumerate(factors) for name in factor.names}
+    groups: list[tuple[set[int], list[Term]]] = []
+    for term in query.terms:
+        met = {home[name] for name in term.names}
+        joined = [term]
+        for group in [g for g in groups if g[0] & met]:
+            groups.remove(group)
+            met |= group[0]
+            joined = group[1] + joined
+        groups.append((met, joined))
+    for _, terms in groups:
+        yield tuple(terms)
+
+
+def draw_cells(
+    probabilities: Array, n: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    """n cells drawn with the given probabilities, by inverting their cumulated sum."""
+    cumulated = np.cumsum(probabilities)
+    found = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
+    return np.minimum(found, len(probabilities) - 1)
+
+
+def typed(columns: Columns, domain: Domain) -> Columns:
+    """Code columns in the smallest unsigned types."""
+    return [
+        column.astype(smallest_unsigned(size))
+        for column, size in zip(columns, domain.shape, strict=True)
+    ]

@@ -1,0 +1,202 @@
+"""An estimate: a proper joint distribution that answers tables, counts and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from scipy.stats import norm
+
+from mdrr.columns import make_frame
+from mdrr.domain import Domain
+from mdrr.errors import EstimateError
+from mdrr.estimation.joint import Joint
+from mdrr.matrix import Array
+from mdrr.query import Query, Where
+from mdrr.terms import Term
+
+Of: TypeAlias = Literal["people", "population"]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where an interval is centred (a probability) and its standard error."""
+
+    centre: float
+    error: float
+
+
+class Spread(Protocol):
+    """How an estimator's answers vary, computed from the reports."""
+
+    def deviation(self, query: Query, of: Of, /) -> Deviation:
+        """The centre and standard error of the probability of a set."""
+        ...
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many people are in a set: the estimate and its interval.
+
+    `value` comes from the proper distribution; the interval is centred on the unbiased estimate
+    where there is one, widened to hold `value`, and cut at 0 and n.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+
+    @property
+    def share(self) -> float:
+        """The estimate as a share of all people."""
+        return self.value / self.n
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The distribution of some attributes, axes in the order they were asked for."""
+
+    attributes: tuple[str, ...]
+    values: Array
+    estimate: Estimate = field(repr=False)
+    level: float = 0.95
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        low, high = np.empty(self.values.shape), np.empty(self.values.shape)
+        domain = self.estimate.domain
+        for cell in np.ndindex(self.values.shape):
+            terms = []
+            for name, code in zip(self.attributes, cell, strict=True):
+                mask = np.zeros(domain.attribute(name).size, dtype=np.bool_)
+                mask[code] = True
+                terms.append(Term((name,), mask))
+            count = self.estimate.count(Query(domain, tuple(terms)), level=self.level)
+            low[cell], high[cell] = count.low / count.n, count.high / count.n
+        return low, high
+
+    @property
+    def low(self) -> Array:
+        """The lower ends of the cells' intervals."""
+        return self._bounds[0]
+
+    @property
+    def high(self) -> Array:
+        """The upper ends of the cells' intervals."""
+        return self._bounds[1]
+
+    def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
+        """One row per combination: labels and probability, and its interval if asked."""
+        domain = self.estimate.domain
+        grids = np.indices(self.values.shape).reshape(len(self.attributes), -1)
+        columns: dict[str, Any] = {
+            name: labels_of(domain, name, codes)
+            for name, codes in zip(self.attributes, grids, strict=True)
+        }
+        columns["probability"] = self.values.ravel()
+        if intervals:
+            columns["low"], columns["high"] = self.low.ravel(), self.high.ravel()
+        return make_frame(columns, backend)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A proper joint distribution of the people's true records.
+
+    Arguments:
+        domain: over what.
+        n: how many people reported.
+        method: which estimator made it.
+        joint: the distribution itself.
+        spread: how its answers vary.
+        notes: what the estimator has to say: why it stopped, what it chose.
+    """
+
+    domain: Domain
+    n: int
+    method: str
+    joint: Joint
+    spread: Spread
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self, *names: str, level: float = 0.95) -> Table:
+        """The distribution of some attributes, a proper one.
+
+        Arguments:
+            names: the attributes, at least one; the axes come in this order.
+            level: the confidence level of `.low` and `.high`.
+        """
+        if not names:
+            raise EstimateError("name at least one attribute, as in estimate.table('sex')")
+        if len(set(names)) < len(names):
+            raise EstimateError(f"an attribute is named twice: {', '.join(names)}")
+        for name in names:
+            self.domain.index(name)
+        _check_level(level)
+        return Table(names, self.joint.table(names), self, level)
+
+    def count(self, where: Where, *, level: float = 0.95, of: Of = "people") -> Count:
+        """How many of the n people are in a set of combinations, with its interval.
+
+        Arguments:
+            where: `{attribute: [labels]}`, `{(attribute, …): [(label, …), …]}` or an expression.
+            level: the confidence level of the interval.
+            of: `"people"` for those who reported (only the randomization is uncertain) or
+                `"population"` for the population they are a random sample of.
+        """
+        _check_level(level)
+        if of not in ("people", "population"):
+            raise EstimateError(f"of={of!r}: choose 'people' or 'population'")
+        query = Query.of(where, self.domain)
+        value = self.joint.mass(query)
+        deviation = self.spread.deviation(query, of)
+        reach = float(norm.ppf((1 + level) / 2)) * deviation.error
+        low = min(max(deviation.centre - reach, 0.0), value)
+        high = max(min(deviation.centre + reach, 1.0), value)
+        return Count(value * self.n, low * self.n, high * self.n, level, self.n)
+
+    def sample(self, n: int, *, seed: int | None = None, backend: str | None = None) -> Any:
+        """Microdata: n records drawn from the estimate, as a data frame of labels.
+
+        Arguments:
+            n: how many records.
+            seed: for the same records again; a fresh one by default.
+            backend: `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
+        """
+        if n < 1:
+            raise EstimateError(f"n={n}: draw at least one record")
+        columns = self.joint.sample(n, np.random.default_rng(seed))
+        return make_frame(labelled(self.domain, columns), backend)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Every combination of positive probability, and its probability."""
+        columns, probabilities = self.joint.combinations()
+        return make_frame(
+            {**labelled(self.domain, columns), "probability": probabilities}, backend
+        )
+
+
+def labels_of(domain: Domain, name: str, codes: Any) -> Any:
+    """The labels of some codes of one attribute, as an array of its labels' type."""
+    attribute = domain.attribute(name)
+    kind = type(attribute.categories[0])
+    dtype = {str: object, int: np.int64, bool: np.bool_}[kind]
+    return np.array(attribute.categories, dtype=dtype)[codes]
+
+
+def labelled(domain: Domain, columns: list[Any]) -> dict[str, Any]:
+    """Code columns of the whole domain as label columns by name."""
+    return {
+        name: labels_of(domain, name, codes)
+        for name, codes in zip(domain.names, columns, strict=True)
+    }
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise EstimateError(f"level={level}: a confidence level lies between 0 and 1")
