@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ LINES = [
 
 
 def declared() -> list[Requirement]:
-    texts = PROJECT["dependencies"] + sum(PROJECT["optional-dependencies"].values(), [])
+    texts = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
     return [r for r in map(Requirement, texts) if r.name != "mdrr"]
 
 
