@@ -22,9 +22,7 @@ def require(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise ExtraError(
-            f"{module} is not installed. Run: pip install 'mdrr[{extra}]'"
-        ) from None
+        raise ExtraError(f"{module} is not installed. Run: pip install 'mdrr[{extra}]'") from None
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:

@@ -254,7 +254,9 @@ def draw_bytes(total: int) -> int:
     return (total.bit_length() - 1) // 8
 
 
-def check_partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+def check_partition(
+    domain: Domain, clusters: Iterable[Iterable[str]]
+) -> tuple[tuple[str, ...], ...]:
     """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
     groups: list[tuple[str, ...]] = []
     seen: dict[str, tuple[str, ...]] = {}

@@ -106,7 +106,9 @@ class _Reader:
         try:
             return self.domain.attribute(self.quoted.get(node.id, node.id))
         except SchemaError as error:
-            raise QueryError(f"{error}. Labels stand in quotes, names with hyphens in backticks") from None
+            raise QueryError(
+                f"{error}. Labels stand in quotes, names with hyphens in backticks"
+            ) from None
 
     def _labels(self, node: ast.expr) -> list[object]:
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
@@ -117,9 +119,7 @@ class _Reader:
         try:
             return ast.literal_eval(node)
         except ValueError:
-            raise QueryError(
-                f"{self._text(node)!r} is not a label; put labels in quotes"
-            ) from None
+            raise QueryError(f"{self._text(node)!r} is not a label; put labels in quotes") from None
 
     def _text(self, node: ast.expr) -> str:
         text = ast.unparse(node)
@@ -144,7 +144,9 @@ def _check(attribute: Attribute, label: object) -> str | int | bool:
     if isinstance(label, str | int | bool):
         attribute.code(label)
         return label
-    raise QueryError(f"{label!r} is not a label of {attribute.name!r}: {known(attribute.categories)}")
+    raise QueryError(
+        f"{label!r} is not a label of {attribute.name!r}: {known(attribute.categories)}"
+    )
 
 
 def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:

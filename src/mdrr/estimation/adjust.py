@@ -127,7 +127,9 @@ def adjust(
         )
     strange = [c.name for c in design.clusters if not c.matrix.reports_cells]
     if strange:
-        raise EstimateError(f"the reports of {strange[0]!r} are not cells and cannot be re-weighted")
+        raise EstimateError(
+            f"the reports of {strange[0]!r} are not cells and cannot be re-weighted"
+        )
     base = product(tally, design, projection=projection)
     group = tally.groups[0]
     assert isinstance(base.joint, ProductJoint)
@@ -148,9 +150,7 @@ def adjust(
         notes={
             "projection": projection,
             "adjustment": found,
-            "unreached": tuple(
-                (design.clusters[j].name, code) for j, code in found.unreached
-            ),
+            "unreached": tuple((design.clusters[j].name, code) for j, code in found.unreached),
         },
     )
 

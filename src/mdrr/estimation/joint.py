@@ -176,9 +176,7 @@ def tied(query: Query, factors: Sequence[Factor]) -> Iterator[tuple[Term, ...]]:
         yield tuple(terms)
 
 
-def draw_cells(
-    probabilities: Array, n: int, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def draw_cells(probabilities: Array, n: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """n cells drawn with the given probabilities, by inverting their cumulated sum."""
     cumulated = np.cumsum(probabilities)
     found = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")

@@ -19,7 +19,9 @@ from mdrr.matrix import Array, Constant
 from mdrr.tallies import Tally
 
 
-def product(tally: Tally, design: Design, *, projection: Projection | str = "euclidean") -> Estimate:
+def product(
+    tally: Tally, design: Design, *, projection: Projection | str = "euclidean"
+) -> Estimate:
     """Estimate every cluster by (Pᵀ)⁻¹λ̂ and multiply (Protocol 1; RR-Clusters).
 
     Arguments:
@@ -85,9 +87,7 @@ def _noise(name: str, matrix: object, design: Design) -> float:
     return inside * (1 - inside) / matrix.signal**2
 
 
-def _pooled(
-    names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, design: Design
-) -> Array:
+def _pooled(names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:
     """The weighted mean of the unbiased estimates of some attributes' distribution."""
     total = np.zeros(design.domain.project(names).shape)
     for part in parts:

@@ -176,9 +176,7 @@ class Estimate:
     def to_frame(self, backend: str | None = None) -> Any:
         """Every combination of positive probability, and its probability."""
         columns, probabilities = self.joint.combinations()
-        return make_frame(
-            {**labelled(self.domain, columns), "probability": probabilities}, backend
-        )
+        return make_frame({**labelled(self.domain, columns), "probability": probabilities}, backend)
 
 
 def labels_of(domain: Domain, name: str, codes: Any) -> Any:

@@ -109,7 +109,10 @@ def gradient(query: Query, joint: ProductJoint) -> list[Array | None]:
             if not mine:
                 continue
             slope = _contract(mask, names, mine, [f for f in joint.factors if f is not factor])
-            shape = [s if n in mine else 1 for n, s in zip(factor.names, factor.values.shape, strict=True)]
+            shape = [
+                s if n in mine else 1
+                for n, s in zip(factor.names, factor.values.shape, strict=True)
+            ]
             found[i] = others * np.broadcast_to(slope.reshape(shape), factor.values.shape)
     return found
 

@@ -38,8 +38,6 @@ def matrix_from_dict(fields: Mapping[str, Any]) -> Matrix:
     try:
         kind = _KINDS[fields["kind"]]
     except (KeyError, TypeError):
-        raise MatrixError(
-            f"a matrix needs a 'kind' among {', '.join(map(repr, _KINDS))}"
-        ) from None
+        raise MatrixError(f"a matrix needs a 'kind' among {', '.join(map(repr, _KINDS))}") from None
     matrix: Matrix = kind.from_dict(fields)
     return matrix

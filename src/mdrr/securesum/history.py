@@ -1,0 +1,117 @@
+"""Which groups were opened before: two totals whose groups differ by one person reveal her.
+
+If A and B were opened, anyone can subtract, and learns the (signed) totals of the people in just
+one of them. A run is therefore refused when its group differs from an opened one by fewer than
+`apart` people. A group counts as opened from the moment the first piece of its total may leave, so
+a run that breaks off during the opening counts too; and the very same group counts, because
+one changed answer would show. The rule looks at pairs of groups; three or more can still be
+combined (see docs/securesum.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Protocol
+
+from mdrr.errors import ProtocolError
+
+
+class History(Protocol):
+    """The groups opened so far, by the ids of their members."""
+
+    def groups(self) -> Iterable[frozenset[str]]:
+        """Every opened group."""
+        ...
+
+    def remember(self, group: frozenset[str], /) -> None:
+        """Note a group, durably, before the first piece of its total leaves."""
+        ...
+
+
+class MemoryHistory:
+    """A history that lasts as long as the process: for simulation and tests."""
+
+    def __init__(self) -> None:
+        self._groups: list[frozenset[str]] = []
+
+    def groups(self) -> Iterable[frozenset[str]]:
+        """Every opened group."""
+        return tuple(self._groups)
+
+    def remember(self, group: frozenset[str], /) -> None:
+        """Note a group."""
+        self._groups.append(group)
+
+
+class FileHistory:
+    """A history in one JSON file, replaced atomically; the file names ids and no answers.
+
+    Arguments:
+        path: the file; it need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def groups(self) -> Iterable[frozenset[str]]:
+        """Every opened group."""
+        if not self._path.exists():
+            return ()
+        try:
+            lists = json.loads(self._path.read_text())
+            return tuple(frozenset(str(name) for name in one) for one in lists)
+        except (ValueError, TypeError):
+            raise ProtocolError(
+                f"{self._path} is not a list of earlier groups; without it a run that would "
+                "single somebody out cannot be recognised. Restore it, or take part under new keys"
+            ) from None
+
+    def remember(self, group: frozenset[str], /) -> None:
+        """Note a group: written to a new file, synced, and put in place of the old one."""
+        lists = [sorted(one) for one in (*self.groups(), group)]
+        write_atomically(self._path, json.dumps(lists).encode())
+
+
+def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replace a file by new content, so that a crash leaves the old or the new and nothing else."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def check_apart(history: History, group: frozenset[str], apart: int) -> None:
+    """Refuse a group too close to an opened one.
+
+    Arguments:
+        history: what was opened.
+        group: ids of the people whose total would open.
+        apart: the least number of people by which groups must differ.
+
+    Example:
+        >>> past = MemoryHistory()
+        >>> past.remember(frozenset("abcd"))
+        >>> check_apart(past, frozenset("abc"), apart=3)
+        Traceback (most recent call last):
+        mdrr.errors.ProtocolError: this group differs by 1 from one that was opened before; …
+    """
+    for opened in history.groups():
+        distance = len(opened ^ group)
+        if distance < apart:
+            raise ProtocolError(
+                f"this group differs by {distance} from one that was opened before; the "
+                f"difference of the totals would tell about so few people. At least {apart} must "
+                "differ"
+            )

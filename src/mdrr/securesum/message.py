@@ -1,0 +1,130 @@
+"""The one envelope of every step: who says what to whom in which run, signed.
+
+    {"format": "mdrr securesum/1", "kind": …, "run": …, "from": …, "to": … | null,
+     "body": {…}, "signature": …}
+
+The signature is over the canonical spelling of all other fields, so a message cannot be moved to
+another run, step, sender or recipient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mdrr.errors import ProtocolError
+from mdrr.securesum.keys import SIGNATURE_BYTES, Identity, check_signature, name_of
+from mdrr.securesum.wire import FORMAT, Fields, canonical, digest, encode64, parse
+
+KINDS = (
+    "terms",
+    "join",
+    "roster",
+    "accept",
+    "share",
+    "commit",
+    "reveal",
+    "batch",
+    "report",
+    "close",
+    "accepted",
+    "opening",
+    "abort",
+)
+"""Every kind of message, in the order in which a run uses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A signed message.
+
+    Arguments:
+        kind: one of `KINDS`.
+        run: digest of what the run is bound to (its terms, its roster or its batch).
+        sender: id of the signer.
+        to: id of the only recipient, or None for everybody.
+        body: what the kind says; JSON-ready.
+        signature: Ed25519, 64 bytes.
+    """
+
+    kind: str
+    run: str
+    sender: str
+    to: str | None
+    body: dict[str, Any]
+    signature: bytes
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ProtocolError(f"a message of unknown kind {self.kind!r}. Known: {KINDS}")
+        if len(self.signature) != SIGNATURE_BYTES:
+            raise ProtocolError(f"a signature has {SIGNATURE_BYTES} bytes")
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Everything but the signature."""
+        return _content(self.kind, self.run, self.sender, self.to, self.body)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content."""
+        return digest(self.content)
+
+    def signed_by(self, signing: bytes) -> bool:
+        """Whether the sender is the owner of this key and signed the content."""
+        return name_of(signing) == self.sender and check_signature(
+            signing, canonical(self.content), self.signature
+        )
+
+    def to_json(self) -> bytes:
+        """The message as it travels."""
+        return canonical({**self.content, "signature": encode64(self.signature)})
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> Message:
+        """The message in the given bytes, validated; its signature is checked by `signed_by`."""
+        read = Fields(parse(data), "a message")
+        if (form := read.text("format")) != FORMAT:
+            raise ProtocolError(f"a message of format {form!r}; this version speaks {FORMAT!r}")
+        message = cls(
+            kind=read.text("kind"),
+            run=read.hash("run"),
+            sender=read.hash("from"),
+            to=read.optional_hash("to"),
+            body=read.mapping("body"),
+            signature=read.data("signature", SIGNATURE_BYTES),
+        )
+        read.finish()
+        return message
+
+
+def _content(
+    kind: str, run: str, sender: str, to: str | None, body: dict[str, Any]
+) -> dict[str, Any]:
+    return {"format": FORMAT, "kind": kind, "run": run, "from": sender, "to": to, "body": body}
+
+
+def write(
+    identity: Identity, kind: str, run: str, body: dict[str, Any], to: str | None = None
+) -> Message:
+    """A message signed by its sender.
+
+    Arguments:
+        identity: who signs.
+        kind: one of `KINDS`.
+        run: digest of the terms, roster or batch it belongs to.
+        body: what it says.
+        to: the only recipient, or None.
+
+    Returns:
+        The message.
+
+    Example:
+        >>> from mdrr.source import SeededSource
+        >>> me = Identity.generate(SeededSource(1))
+        >>> said = write(me, "accept", "0" * 64, {})
+        >>> said.signed_by(me.public.signing), Message.from_json(said.to_json()) == said
+        (True, True)
+    """
+    content = _content(kind, run, identity.id, to, body)
+    return Message(kind, run, identity.id, to, body, identity.sign(canonical(content)))
