@@ -7,7 +7,7 @@ many people report, and it cannot revive a category that no randomized record ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -64,7 +64,7 @@ def rake(
 
         >>> first, second = np.array([0, 1, 1]), np.array([0, 0, 1])
         >>> half = np.array([0.5, 0.5])
-        >>> found = rake([first, second], [half, half], [4, 2, 4], tolerance=1e-4)
+        >>> found = rake([first, second], [half, half], [4, 2, 4], tolerance=1e-4, sweeps=10_000)
         >>> found.weights.round(3), found.stopped
         (array([0.5, 0. , 0.5]), 'tolerance')
     """
@@ -167,7 +167,6 @@ class AdjustedSpread:
     tally: Tally
     design: Design
     joint: WeightedJoint
-    _cache: dict[str, object] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def _margins(self) -> sparse.csr_matrix:

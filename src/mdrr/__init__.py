@@ -1,0 +1,80 @@
+"""Multi-dimensional randomized response: estimate a joint distribution nobody had to disclose.
+
+This list is the whole public interface. Names load when first used, so a respondent's device can
+import `mdrr.respondent` with nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Attribute": "domain",
+    "Cluster": "design",
+    "Constant": "matrix",
+    "Count": "estimation",
+    "Dense": "matrix",
+    "Dependences": "dependence",
+    "Design": "design",
+    "Domain": "domain",
+    "Estimate": "estimation",
+    "MdrrError": "errors",
+    "Query": "query",
+    "Questionnaire": "design",
+    "SeededSource": "source",
+    "SystemSource": "source",
+    "Table": "estimation",
+    "Tally": "tallies",
+    "cluster": "clustering",
+    "clustered": "protocols",
+    "constant_matrix": "matrix",
+    "dense_matrix": "matrix",
+    "encode": "frames",
+    "estimate": "estimation",
+    "independent": "protocols",
+    "infer_domain": "frames",
+    "joint": "protocols",
+    "randomize": "frames",
+    "respond": "respondent",
+    "sampled": "protocols",
+    "synthesize": "synthesis",
+    "tally": "frames",
+}
+_MODULES = ("datasets", "privacy", "theory")
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]
+
+if TYPE_CHECKING:
+    from mdrr import datasets, privacy, theory
+    from mdrr.clustering import cluster
+    from mdrr.dependence import Dependences
+    from mdrr.design import Cluster, Design, Questionnaire
+    from mdrr.domain import Attribute, Domain
+    from mdrr.errors import MdrrError
+    from mdrr.estimation import Count, Estimate, Table, estimate
+    from mdrr.frames import encode, infer_domain, randomize, tally
+    from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
+    from mdrr.protocols import clustered, independent, joint, sampled
+    from mdrr.query import Query
+    from mdrr.respondent import respond
+    from mdrr.source import SeededSource, SystemSource
+    from mdrr.synthesis import synthesize
+    from mdrr.tallies import Tally
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"mdrr.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"mdrr.{name}")
+    else:
+        raise AttributeError(f"module 'mdrr' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""Which attributes to randomize together (Algorithm 1)."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+from mdrr.dependence import Dependences
+from mdrr.domain import Domain
+from mdrr.errors import DesignError
+
+
+def cluster(
+    dependences: Dependences, domain: Domain, *, max_cells: int, min_dependence: float
+) -> tuple[tuple[str, ...], ...]:
+    """Merge the most dependent clusters while their combinations stay few (Algorithm 1).
+
+    The dependence of two clusters is the largest between an attribute of one and an attribute of
+    the other. Ties go to the pair that comes first in the domain's order.
+
+    Arguments:
+        dependences: of every pair of attributes.
+        domain: gives the order and the category counts.
+        max_cells: T_v, the most combinations a cluster may have.
+        min_dependence: T_d, the least dependence that merges two clusters.
+
+    Returns:
+        A partition of the domain's attributes, in its order.
+
+    Example:
+        >>> import numpy as np
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain(tuple(Attribute(name, ("x", "y")) for name in "abc"))
+        >>> v = Dependences(d.names, np.array([[1, 0.1, 0.6], [0.1, 1, 0.2], [0.6, 0.2, 1]]))
+        >>> cluster(v, d, max_cells=4, min_dependence=0.15)
+        (('a', 'c'), ('b',))
+    """
+    if set(dependences.names) != set(domain.names):
+        raise DesignError("the dependences are not of this domain's attributes")
+    if max_cells < 1:
+        raise DesignError(f"max_cells={max_cells}: a cluster has at least one combination")
+    if not 0 <= min_dependence <= 1:
+        raise DesignError(f"min_dependence={min_dependence}: a dependence lies between 0 and 1")
+    clusters: list[tuple[int, ...]] = [(j,) for j in range(len(domain))]
+    while (pair := _best(clusters, dependences, domain, max_cells, min_dependence)) is not None:
+        first, second = pair
+        clusters = [c for c in clusters if c not in pair]
+        clusters.append(tuple(sorted(first + second)))
+        clusters.sort()
+    return tuple(tuple(domain.names[j] for j in members) for members in clusters)
+
+
+def _best(
+    clusters: list[tuple[int, ...]],
+    dependences: Dependences,
+    domain: Domain,
+    max_cells: int,
+    min_dependence: float,
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The most dependent pair of clusters that may merge, the first of equals."""
+    best, strongest = None, -1.0
+    for first, second in combinations(clusters, 2):
+        strength = max(
+            dependences[domain.names[i], domain.names[j]] for i in first for j in second
+        )
+        cells = math.prod(domain.shape[j] for j in first + second)
+        if strength >= min_dependence and cells <= max_cells and strength > strongest:
+            best, strongest = (first, second), strength
+    return best

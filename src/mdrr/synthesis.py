@@ -1,0 +1,66 @@
+"""Synthetic microdata from an estimate (section 3.2): repeat combinations, or draw them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.columns import make_frame
+from mdrr.errors import EstimateError
+from mdrr.estimation import Estimate
+from mdrr.estimation.result import labelled
+from mdrr.matrix import Array
+
+
+def largest_remainder(probabilities: Array, n: int) -> npt.NDArray[np.int64]:
+    """How often to repeat each combination so that the repeats sum to n exactly.
+
+    Each gets the whole part of n·probability; what is left goes to the largest remainders, ties
+    to the first.
+
+    >>> largest_remainder(np.array([0.5, 0.3, 0.2]), 4)
+    array([2, 1, 1])
+    """
+    exact = probabilities / probabilities.sum() * n
+    repeats = np.floor(exact + 1e-9).astype(np.int64)
+    left = n - int(repeats.sum())
+    if left > 0:
+        order = np.argsort(-(exact - repeats), kind="stable")
+        repeats[order[:left]] += 1
+    elif left < 0:
+        order = np.argsort(np.where(repeats > 0, exact - repeats, np.inf), kind="stable")
+        repeats[order[:-left]] -= 1
+    return repeats
+
+
+def synthesize(
+    estimate: Estimate,
+    n: int | None = None,
+    *,
+    how: Literal["repeat", "sample"] = "repeat",
+    seed: int | None = None,
+    backend: str | None = None,
+) -> Any:
+    """A synthetic data set of n records, as a data frame of labels.
+
+    Arguments:
+        estimate: the joint distribution.
+        n: how many records; as many as people reported by default.
+        how: `"repeat"` repeats each combination as its frequency dictates (largest remainder, the
+            same every time); `"sample"` draws records, at any dimension.
+        seed: for `"sample"`, to get the same records again.
+        backend: `"polars"`, `"pandas"` or `"pyarrow"`.
+    """
+    n = estimate.n if n is None else n
+    if n < 1:
+        raise EstimateError(f"n={n}: make at least one record")
+    if how == "sample":
+        return estimate.sample(n, seed=seed, backend=backend)
+    if how != "repeat":
+        raise EstimateError(f"how={how!r}: choose 'repeat' or 'sample'")
+    columns, probabilities = estimate.joint.combinations()
+    repeats = largest_remainder(probabilities, n)
+    records = [np.repeat(column, repeats) for column in columns]
+    return make_frame(labelled(estimate.domain, records), backend)
