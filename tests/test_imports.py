@@ -38,6 +38,7 @@ ORDER = (
     "theory",
     "planning",
     "synthesis",
+    "labels",
     "frames",
     "survey",
     "files",
@@ -50,7 +51,7 @@ ORDER = (
     "cli",
     "__main__",
 )
-CORE = ORDER[: ORDER.index("frames")]
+CORE = ORDER[: ORDER.index("labels")]
 CORE_NEEDS = {"numpy", "scipy", "cryptography", "numba"}  # [project.dependencies]
 
 

@@ -1,0 +1,54 @@
+"""The command line: parse, call, print.
+
+The command `mdrr x` is the function `x` of `mdrr/cli/x.py` (or a Typer app of that name, for a
+group of commands), with an `EXAMPLE` beside it. To add one, write that file and give it a line in
+COMMANDS and a section in docs/cli.md. A command imports what it computes with when it runs, so
+that help appears at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+COMMANDS = (("design", "Before the survey"),)
+"""Every command and the group it stands under in `mdrr --help`, in that order."""
+
+
+def make_app() -> Any:
+    """The whole command line as a Typer app."""
+    import typer
+
+    from mdrr.cli.guard import Guarded, start
+
+    app = typer.Typer(
+        name="mdrr",
+        cls=Guarded,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Example: mdrr design survey.toml --protocol independent --p 0.7 -o design.json",
+    )
+    app.callback(invoke_without_command=True)(start)
+    for name, panel in COMMANDS:
+        module = import_module(f"mdrr.cli.{name.replace('-', '_')}")
+        found = getattr(module, name.replace("-", "_"))
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name, rich_help_panel=panel)
+        else:
+            epilog = f"Example: {module.EXAMPLE}"
+            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
+    return app
+
+
+def main() -> None:
+    """Run `mdrr`."""
+    try:
+        app = make_app()
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print(f"mdrr: {error.name} is not installed. Run: pip install 'mdrr[cli]'", file=sys.stderr)
+        sys.exit(2)
+    app()

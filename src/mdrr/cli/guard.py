@@ -1,0 +1,86 @@
+"""Where errors become one clear line and an exit code, for every command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from mdrr.errors import MdrrError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class Guarded(TyperGroup):
+    """A group of commands whose bad input ends in one line on stderr and exit code 2.
+
+    A subclass because that is how Typer lets a program have the last word.
+    """
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, then exit: 0 when done, 2 on bad input, 130 when interrupted."""
+        try:
+            result = super().main(args, "mdrr", complete_var, False, windows_expand_args, **extra)
+        except typer.Abort:
+            fail("stopped", INTERRUPTED)
+        except typer.TyperException as error:
+            fail(f"{error.format_message().rstrip('.')}. {_help_of(error)}")
+        except MdrrError as error:
+            fail(str(error))
+        except UnicodeDecodeError as error:
+            fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
+        except OSError as error:
+            fail(_file_trouble(error))
+        if not standalone_mode:
+            return result
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def fail(message: str, code: int = BAD_INPUT) -> None:
+    """Print one line on stderr and exit."""
+    print("mdrr:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(code)
+
+
+def _help_of(error: Any) -> str:
+    path = getattr(getattr(error, "ctx", None), "command_path", "mdrr")
+    return f"See: {path} --help"
+
+
+def _file_trouble(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {str(error.filename)!r}. Check the path"
+    where = f"{str(error.filename)!r}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"mdrr {version('mdrr')}")
+        raise typer.Exit
+
+
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Collect and analyse multi-attribute personal data nobody has to be trusted with."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())

@@ -1,0 +1,77 @@
+"""What a command shows: tables and progress for people, JSON for machines.
+
+Answers go to stdout; notes and progress go to stderr, so that answers can be piped.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+_PIPED_WIDTH = 120
+
+
+def print_json(fields: Any) -> None:
+    """Print JSON-ready values; the keys of a command's JSON do not change between releases."""
+    print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+    """Print rows under headings, numbers to the right."""
+    from rich.table import Table
+
+    listed = [list(row) for row in rows]
+    table = Table(title=title or None, title_justify="left", title_style="bold")
+    for j, heading in enumerate(columns):
+        number = bool(listed) and all(isinstance(row[j], int | float) for row in listed)
+        table.add_column(heading, justify="right" if number else "left", overflow="fold")
+    for row in listed:
+        table.add_row(*(_text(value) for value in row))
+    _console().print(table)
+
+
+def print_text(text: str) -> None:
+    """Print a line for people to read."""
+    _console().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Say something beside the answer, on stderr."""
+    print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr while work is done; gives a function that takes the share done, 0 to 1.
+
+    Nothing is shown when stderr is not a terminal, or with `quiet`.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
+
+
+def _text(value: object) -> Any:
+    from rich.text import Text
+
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return Text(str(value))
+    if isinstance(value, int):
+        return Text(f"{value:,}")
+    return Text(f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}")

@@ -1,0 +1,190 @@
+"""Labels to codes and back, a column at a time, through Arrow.
+
+A code is a label's position among its attribute's categories. Dictionary-encoded columns (Arrow
+dictionaries, pandas categoricals, Polars Categorical and Enum) are mapped by their dictionary:
+their codes are taken as they are and no row's label is looked at.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.columns import require
+from mdrr.domain import Attribute, Label, known
+from mdrr.errors import SchemaError
+from mdrr.randomizer import Codes, smallest_unsigned
+
+ABSENT = -1
+"""Stands where a column has no label."""
+_UNKNOWN = -2
+
+
+def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> Codes:
+    """One column's labels as codes.
+
+    Arguments:
+        column: a PyArrow array, or anything with `to_arrow()` such as a narwhals series. Text,
+            dictionaries, integers, booleans; whole numbers may come as floats; for a numeric
+            attribute, numbers (which are binned) or the bins' labels.
+        attribute: what was asked.
+        nulls: give −1 where there is no label, instead of the attribute's `missing` category.
+
+    Returns:
+        Codes in the smallest unsigned type, or a signed one with `nulls`.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> age = Attribute("age", kind="numeric", edges=(0, 18, 65, 120))
+        >>> encode_column(pa.array([17, 18, 120]), age)
+        array([0, 1, 2], dtype=uint8)
+        >>> encode_column(pa.array(["no", None]), Attribute("smokes", ("no", "yes")), nulls=True)
+        array([ 0, -1], dtype=int16)
+    """
+    arrow = as_arrow(column, attribute.name)
+    if attribute.kind == "numeric" and is_number(arrow.type):
+        codes = _binned(arrow, attribute)
+    else:
+        codes = _looked_up(arrow, attribute)
+    if nulls:
+        return codes
+    absent = codes == ABSENT
+    if absent.any():
+        if attribute.missing is None:
+            raise SchemaError(
+                f"{attribute.name!r} has {int(absent.sum()):,} missing values. Declare a category "
+                'for them (missing = "…" in the survey file) or drop those people first'
+            )
+        codes[absent] = attribute.code(attribute.missing)
+    return codes.astype(smallest_unsigned(attribute.size))
+
+
+def decode_column(codes: npt.NDArray[Any], attribute: Attribute) -> Any:
+    """Codes as a PyArrow array of labels; null where a code is negative.
+
+    >>> decode_column(np.array([1, -1]), Attribute("smokes", ("no", "yes"))).to_pylist()
+    ['yes', None]
+    """
+    pa = require("pyarrow", "frames")
+    values = pa.array(list(attribute.categories), label_type(attribute))
+    absent = codes < 0 if np.issubdtype(codes.dtype, np.signedinteger) else None
+    return values.take(pa.array(np.maximum(codes, 0), mask=absent))
+
+
+def label_type(attribute: Attribute) -> Any:
+    """The Arrow type of an attribute's labels."""
+    pa = require("pyarrow", "frames")
+    kind = type(attribute.categories[0])
+    return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
+
+
+def as_arrow(column: Any, name: str) -> Any:
+    """A column as one contiguous PyArrow array."""
+    pa = require("pyarrow", "frames")
+    try:
+        arrow = column.to_arrow() if hasattr(column, "to_arrow") else column
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise SchemaError(
+            f"the column {name!r} mixes values of different types. Convert it to one type first"
+        ) from None
+    return arrow.combine_chunks() if isinstance(arrow, pa.ChunkedArray) else arrow
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers."""
+    types = require("pyarrow", "frames").types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
+    edges = np.asarray(attribute.edges, dtype=np.float64)
+    floats = arrow.cast("float64", safe=False)
+    values = np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+    absent = np.isnan(values)
+    outside = ~absent & ((values < edges[0]) | (values > edges[-1]))
+    if outside.any():
+        raise SchemaError(
+            f"{attribute.name!r} has {int(outside.sum()):,} values outside its bins "
+            f"[{edges[0]:g}, {edges[-1]:g}]. Widen the edges or clip the values first"
+        )
+    codes = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
+    codes[absent] = ABSENT
+    return codes.astype(_signed(attribute))
+
+
+def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
+    """Codes by label: −1 for null, an error for a label that some row has and the domain lacks."""
+    if require("pyarrow", "frames").types.is_dictionary(arrow.type):
+        words = arrow.dictionary
+        indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+        by_word = np.append(_positions(words, attribute), _signed(attribute)(ABSENT))
+        codes = np.asarray(by_word[indices])
+        # A dictionary may list labels that no row has: they are nobody's answer, and no error.
+    else:
+        codes = _positions(arrow, attribute)
+    unknown = np.flatnonzero(codes == _UNKNOWN)
+    if len(unknown):
+        raise _no_category(arrow[int(unknown[0])].as_py(), attribute)
+    return codes
+
+
+def _positions(labels: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
+    compute = require("pyarrow.compute", "frames")
+    labels = _comparable(labels, attribute)
+    found = compute.index_in(labels, value_set=_fitting(attribute, labels.type), skip_nulls=True)
+    found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
+    return np.asarray(found.to_numpy(zero_copy_only=False)).astype(_signed(attribute))
+
+
+def _comparable(arrow: Any, attribute: Attribute) -> Any:
+    """The column in a type whose values compare with the attribute's labels."""
+    pa = require("pyarrow", "frames")
+    types, kind = pa.types, type(attribute.categories[0])
+    if types.is_null(arrow.type):
+        return arrow.cast(label_type(attribute))
+    if kind is str and types.is_string_view(arrow.type):
+        return arrow.cast(pa.large_string())
+    if kind is int and types.is_floating(arrow.type):
+        values = arrow.to_numpy(zero_copy_only=False).astype(np.float64)
+        if (values[np.isfinite(values)] % 1 != 0).any() or np.isinf(values).any():
+            raise SchemaError(f"the column {attribute.name!r} has values that are not whole")
+        return pa.array(values, from_pandas=True).cast(pa.int64(), safe=False)
+    fits = {
+        str: types.is_string(arrow.type) or types.is_large_string(arrow.type),
+        int: types.is_integer(arrow.type),
+        bool: types.is_boolean(arrow.type),
+    }[kind]
+    if not fits:
+        raise SchemaError(
+            f"the column {attribute.name!r} holds {arrow.type}, its categories are "
+            f"{kind.__name__}: {known(attribute.categories)}. Convert the column first"
+        )
+    return arrow
+
+
+def _fitting(attribute: Attribute, kind: Any) -> Any:
+    """The categories in a column's own type; those it cannot hold become null, in their place."""
+    pa = require("pyarrow", "frames")
+    if not pa.types.is_integer(kind):
+        return pa.array(list(attribute.categories), kind)
+    bounds = np.iinfo(kind.to_pandas_dtype())
+    whole = [int(category) for category in attribute.categories]
+    fitting = [value if bounds.min <= value <= bounds.max else None for value in whole]
+    return pa.array(fitting, kind)
+
+
+def _no_category(label: Label, attribute: Attribute) -> SchemaError:
+    texts = {str(category).strip().casefold(): category for category in attribute.categories}
+    close = difflib.get_close_matches(str(label).strip().casefold(), list(texts), n=1, cutoff=0.8)
+    hint = f" Did you mean {texts[close[0]]!r}?" if close else ""
+    return SchemaError(
+        f"{attribute.name!r} has no category {label!r}.{hint} Known: "
+        f"{known(attribute.categories)}. Add it to the survey file or map it first"
+    )
+
+
+def _signed(attribute: Attribute) -> type[np.signedinteger[Any]]:
+    return np.int16 if attribute.size < 2**15 else np.int64
