@@ -8,6 +8,7 @@ least error (paper section 2.3), and its inverse is a vector operation at any si
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,7 @@ from mdrr.errors import MatrixError
 from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
 
 _FINE = 1024
-"""A total is fine enough when rounding b up changes it by less than one part in this many."""
+"""A total is fine when rounding b up costs b and the signal less than one part in this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Constant:
 
     def __post_init__(self) -> None:
         r, a, b = self.cells, self.diagonal, self.off
+        if any(type(value) is not int for value in (r, a, b)):
+            raise MatrixError(f"cells, diagonal and off are integers, not {r!r}, {a!r}, {b!r}")
         if r < 2:
             raise MatrixError(f"a matrix over {r} cells randomizes nothing; it needs at least 2")
         if b <= 0:
@@ -123,7 +126,7 @@ class Constant:
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """u // b where u < r·b, the truth elsewhere."""
         noise = uniform // np.uint64(self.off)
-        return np.where(noise < np.uint64(self.cells), noise, true)
+        return np.where(noise < np.uint64(self.cells), noise, true.astype(np.uint64))
 
     def to_dict(self) -> dict[str, Any]:
         """The three integers."""
@@ -146,9 +149,10 @@ def constant_matrix(
     """The constant matrix of a wanted p or ε, never less private than asked.
 
     With p the truth is kept with probability p and otherwise drawn uniformly from all r cells
-    (Corollary 1), so ε = ln(1 + p·r/(1−p)). With ε the diagonal is e^ε times the rest. The smallest
-    D is taken on which b is at least 1024 units; b is rounded up, so the realised ε is at most
-    what was asked.
+    (Corollary 1), so ε = ln(1 + p·r/(1−p)). With ε the diagonal is e^ε times the rest. b is rounded
+    up, so the realised ε is at most what was asked. That takes less than one unit from b's side
+    and less than r units from the signal a−b: the smallest D is taken on which b is at least 1024
+    units and the signal 1024·r, or 2^48 where even that is too coarse.
 
     Arguments:
         cells: the number of cells r.
@@ -166,11 +170,13 @@ def constant_matrix(
     """
     if (p is None) == (epsilon is None):
         raise MatrixError("give either p or epsilon, not both and not neither")
+    cells = operator.index(cells)
     if cells < 2:
         raise MatrixError(f"a matrix over {cells} cells randomizes nothing; it needs at least 2")
     share = _off_share_of_p(cells, p) if p is not None else _off_share_of_epsilon(cells, epsilon)
     asked = f"p={p}" if p is not None else f"ε={epsilon}"
-    total = next((d for d in TOTALS if d * share >= _FINE), TOTALS[-1])
+    fine = min(share, (1 - cells * share) / cells)
+    total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
     if total * share < 1:
         raise MatrixError(
             f"{asked} over {cells} cells needs more than 48 random bits a draw; "

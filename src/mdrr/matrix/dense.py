@@ -184,7 +184,10 @@ def dense_matrix(probabilities: Sequence[Sequence[float]] | Array, *, total: int
                [0.3, 0.7]])
     """
     check_total(total)
-    table = np.asarray(probabilities, dtype=np.float64)
+    try:
+        table = np.asarray(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise MatrixError("a matrix is rows of numbers, all of the same length") from None
     if table.ndim != 2:
         raise MatrixError(f"a matrix has 2 dimensions, not {table.ndim}")
     if not np.isfinite(table).all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -112,10 +113,8 @@ def add_up(epsilons: list[float]) -> float:
     if len(epsilons) == 1 or math.isinf(sum(epsilons)):
         return sum(epsilons)
     total = math.fsum(epsilons)
-    exact = sum((Decimal(e) for e in epsilons), Decimal(0)) if total < math.inf else None
-    if exact is not None and Decimal(total) < exact:
-        return math.nextafter(total, math.inf)
-    return total
+    exact = sum(map(Fraction, epsilons))
+    return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
 
 
 def check_total(total: int) -> None:
