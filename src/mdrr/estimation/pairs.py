@@ -64,17 +64,38 @@ def unbiased_pair(tally: Tally, design: Design, first: str, second: str) -> Pair
     found = list(_tables(tally, design, first, second))
     if not found:
         raise EstimateError(f"nobody reported both {first!r} and {second!r}")
-    weights = np.array([1 / max(float(table.variances.mean()), 1e-300) for table in found])
+    weights = np.array([part.n / part.noise for part in found])
     weights /= weights.sum()
-    return PairTable(
-        (first, second),
-        np.asarray(sum(w * table.values for w, table in zip(weights, found, strict=True))),
-        np.asarray(sum(w**2 * table.variances for w, table in zip(weights, found, strict=True))),
-        sum(table.n for table in found),
-    )
+    values = np.asarray(sum(w * part.values for w, part in zip(weights, found, strict=True)))
+    variances = [w**2 * part.variances(values) for w, part in zip(weights, found, strict=True)]
+    n = sum(part.n for part in found)
+    return PairTable((first, second), values, np.asarray(sum(variances)), n)
 
 
-def _tables(tally: Tally, design: Design, first: str, second: str) -> Iterator[PairTable]:
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one questionnaire says: mean and mean square of the cells' scores over its n people.
+
+    `noise` is a report's variance if all codes were equally likely: weights made from it do not
+    look at the reports, so pooling stays unbiased.
+    """
+
+    values: Array
+    squares: Array
+    noise: float
+    n: int
+
+    def variances(self, mean: Array) -> Array:
+        """E(f − mean)² / n: about the pooled mean, so that a single person's counts as well."""
+        return np.asarray((self.squares - 2 * mean * self.values + mean**2) / self.n)
+
+    @property
+    def turned(self) -> _Part:
+        """The same with the two attributes exchanged."""
+        return _Part(self.values.T, self.squares.T, self.noise, self.n)
+
+
+def _tables(tally: Tally, design: Design, first: str, second: str) -> Iterator[_Part]:
     for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
         places = {n: c for c, q in enumerate(questionnaire.clusters) for n in q.attributes}
         if first not in places or second not in places or not group.n:
@@ -87,34 +108,31 @@ def _tables(tally: Tally, design: Design, first: str, second: str) -> Iterator[P
                 _view(group, c, questionnaire.clusters[c], design, (name,))
                 for c, name in ((a, first), (b, second))
             ]
-            yield _across(group, views, (first, second))
+            yield _across(group, views)
 
 
-def _across(
-    group: Group, views: list[tuple[Array, Array]], names: tuple[str, str]
-) -> PairTable:
+def _across(group: Group, views: list[tuple[Array, Array]]) -> _Part:
     (codes_a, scores_a), (codes_b, scores_b) = views
     shape = (scores_a.shape[1], scores_b.shape[1])
     cells = codes_a.astype(np.int64) * shape[1] + codes_b.astype(np.int64)
     shares = np.bincount(cells, group.counts, shape[0] * shape[1]).reshape(shape) / group.n
-    values = scores_a @ shares @ scores_b.T
-    second = scores_a**2 @ shares @ (scores_b**2).T
-    return PairTable(names, values, (second - values**2) / group.n, group.n)
+    squares = scores_a**2 @ shares @ (scores_b**2).T
+    means = np.outer(scores_a.mean(axis=1), scores_b.mean(axis=1))
+    noise = np.outer((scores_a**2).mean(axis=1), (scores_b**2).mean(axis=1)) - means**2
+    return _Part(scores_a @ shares @ scores_b.T, squares, float(noise.mean()), group.n)
 
 
 def _same(
     group: Group, at: int, cluster: Cluster, design: Design, first: str, second: str
-) -> PairTable:
+) -> _Part:
     names = tuple(name for name in cluster.attributes if name in (first, second))
     codes, scores = _view(group, at, cluster, design, names)
     shares = np.bincount(codes.astype(np.int64), group.counts, scores.shape[1]) / group.n
-    values = scores @ shares
     shape = tuple(design.domain.attribute(name).size for name in names)
-    variances = (scores**2 @ shares - values**2) / group.n
-    grids = [values.reshape(shape), variances.reshape(shape)]
-    if names != (first, second):
-        grids = [grid.T for grid in grids]
-    return PairTable((first, second), grids[0], grids[1], group.n)
+    noise = float(((scores**2).mean(axis=1) - scores.mean(axis=1) ** 2).mean())
+    values, squares = (scores @ shares).reshape(shape), (scores**2 @ shares).reshape(shape)
+    part = _Part(values, squares, noise, group.n)
+    return part if names == (first, second) else part.turned
 
 
 def _view(

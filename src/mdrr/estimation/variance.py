@@ -51,7 +51,9 @@ class ProductSpread:
 
         For the people who reported, only the randomization varies: given the true records the
         clusters' noises are independent, so Σ_C (E[f_C²] − E[w_C²]) / n. For a population the
-        records vary too: Var(Σ_C f_C) / n.
+        records vary too: Var(Σ_C f_C) / n, about the mean that all questionnaires together give,
+        so that one asked of a single person counts as well. With several questionnaires the
+        people's interval is the population's: who was asked what is random too.
         """
         gradients = gradient(query, self.raw)
         alone = len(self.design.questionnaires) == 1
@@ -60,7 +62,7 @@ class ProductSpread:
             if not group.n:
                 continue
             scores = np.zeros(len(group.counts))
-            noise = 0.0
+            mean, noise = 0.0, 0.0
             for factor, slope, parts in zip(self.raw.factors, gradients, self.parts, strict=True):
                 for part in parts if slope is not None else ():
                     if part.questionnaire != q or slope is None:
@@ -68,13 +70,14 @@ class ProductSpread:
                     wanted = part.weight * self._widened(factor, slope, part)
                     found = self._matrix(part).scores(wanted)
                     scores += found[group.codes[part.cluster]]
+                    mean += part.weight * float((slope * factor.values).sum())
                     shares = group.marginal(part.cluster) / group.n
                     noise += float(shares @ found**2)
                     noise -= float(self._matrix(part).solve(shares) @ wanted**2)
             if of == "people" and alone:
                 variance += max(noise, 0.0) / group.n
             else:
-                variance += _variance(scores, group.counts / group.n) / group.n
+                variance += float((scores - mean) ** 2 @ group.counts) / group.n**2
         return Deviation(self.raw.mass(query), math.sqrt(variance))
 
     def _matrix(self, part: Part):  # type: ignore[no-untyped-def]
@@ -128,8 +131,3 @@ def _contract(
             operands += [marginal(factor, met), [names.index(name) for name in met]]
     operands.append([names.index(name) for name in kept])
     return np.asarray(np.einsum(*operands, optimize=True))  # type: ignore[call-overload]
-
-
-def _variance(values: Array, shares: Array) -> float:
-    mean = float(values @ shares)
-    return max(float(((values - mean) ** 2) @ shares), 0.0)
