@@ -35,9 +35,15 @@ class Cluster:
     matrix: Matrix
 
     def __post_init__(self) -> None:
+        given: object = self.attributes
+        if isinstance(given, str):  # a sequence too, but never meant letter by letter
+            raise DesignError(f"a cluster is a list of attributes; write ({given!r},)")
         object.__setattr__(self, "attributes", tuple(self.attributes))
         if not self.attributes:
             raise DesignError("a cluster needs at least one attribute")
+        for i, name in enumerate(self.attributes):
+            if name in self.attributes[:i]:
+                raise DesignError(f"a cluster names {name!r} twice")
 
     @property
     def epsilon(self) -> float:
@@ -61,8 +67,10 @@ class Questionnaire:
         object.__setattr__(self, "clusters", tuple(self.clusters))
         if not self.clusters:
             raise DesignError("a questionnaire needs at least one cluster")
-        if not isinstance(self.weight, int) or self.weight < 1:
-            raise DesignError(f"a questionnaire's weight is a positive integer, not {self.weight}")
+        if type(self.weight) is not int or self.weight < 1:
+            raise DesignError(
+                f"a questionnaire's weight is a positive integer, not {self.weight!r}"
+            )
         for i, name in enumerate(self.attributes):
             if name in self.attributes[:i]:
                 raise DesignError(f"{name!r} is in two clusters of one questionnaire")
@@ -266,6 +274,8 @@ def check_partition(
         names = tuple(sorted(cluster, key=domain.index))
         if not names:
             raise DesignError("a cluster needs at least one attribute")
+        if len(set(names)) < len(names):
+            raise DesignError(f"the cluster {list(names)} names an attribute twice")
         if names in groups:
             raise DesignError(f"the cluster {list(names)} is listed twice")
         for name in names:

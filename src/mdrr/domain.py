@@ -81,8 +81,14 @@ class Attribute:
             self._set_bins()
         elif self.edges is not None:
             raise SchemaError(f"{self.name!r} is {self.kind} but has edges; make it 'numeric'")
+        given: object = self.categories
+        if isinstance(given, str):  # a sequence too, but never meant letter by letter
+            raise SchemaError(
+                f"the categories of {self.name!r} are one text; give a list of labels"
+            )
         object.__setattr__(self, "categories", tuple(self.categories))
         self._check_categories()
+        self._check_text()
 
     def _set_bins(self) -> None:
         edges = tuple(self.edges or ())
@@ -121,11 +127,19 @@ class Attribute:
             raise SchemaError(f"{self.name!r} lists the category {twice!r} twice")
         if any(isinstance(label, int) and abs(label) >= 2**53 for label in labels):
             raise SchemaError(f"{self.name!r} has an integer category beyond 2^53")
-        if self.missing is not None and self.missing not in labels:
+        if self.missing is not None and not any(_same(self.missing, label) for label in labels):
             raise SchemaError(
                 f"{self.name!r} declares missing={self.missing!r}, which is not among its "
                 f"categories: {known(labels)}"
             )
+
+    def _check_text(self) -> None:
+        for text in (self.name, *self.categories):
+            if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+                raise SchemaError(
+                    f"{self.name!r} has text that is not Unicode (a lone surrogate), "
+                    "so it has no fingerprint. Correct the encoding"
+                )
 
     @property
     def size(self) -> int:
@@ -153,7 +167,7 @@ class Attribute:
         1
         """
         for i, category in enumerate(self.categories):
-            if category == label and type(category) is type(label):
+            if _same(category, label):
                 return i
         raise SchemaError(
             f"{self.name!r} has no category {label!r}. Known: {known(self.categories)}. "
@@ -189,6 +203,11 @@ class Attribute:
             raise SchemaError(f"an attribute has no {error.args[0]!r}") from None
         except TypeError as error:
             raise SchemaError(f"an attribute cannot be read: {error}") from None
+
+
+def _same(label: Label, other: Label) -> bool:
+    """Equal and of one type: 1 is not True."""
+    return type(label) is type(other) and label == other
 
 
 def _number(text: object) -> float:

@@ -42,15 +42,20 @@ def parse(text: str, domain: Domain) -> list[Term]:
 
     try:
         tree = ast.parse(_QUOTED.sub(plain, text).strip(), mode="eval").body
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise QueryError(
-            f"the query {text!r} cannot be read near column {error.offset}. Write for example "
-            "\"sex == 'Female' and income in ('>50K',)\"; put names with hyphens in backticks"
+            f"the query {text!r} cannot be read near column {getattr(error, 'offset', 0)}. Write "
+            "for example \"sex == 'Female' and income in ('>50K',)\"; put names with hyphens in "
+            "backticks"
         ) from None
     reader = _Reader(domain, quoted)
+    nodes = [tree]
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-        return [reader.term(node) for node in tree.values]
-    return [reader.term(tree)]
+        nodes = tree.values
+    try:
+        return [reader.term(node) for node in nodes]
+    except RecursionError:
+        raise QueryError("the query is nested too deeply; simplify it") from None
 
 
 class _Reader:
@@ -118,7 +123,7 @@ class _Reader:
     def _label(self, node: ast.expr) -> object:
         try:
             return ast.literal_eval(node)
-        except ValueError:
+        except (ValueError, TypeError):
             raise QueryError(f"{self._text(node)!r} is not a label; put labels in quotes") from None
 
     def _text(self, node: ast.expr) -> str:
@@ -165,7 +170,8 @@ def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
         if type(operator) not in compare:
             raise QueryError(f"an attribute cannot be compared with {type(operator).__name__}")
         return compare[type(operator)]
-    if not isinstance(operator, ast.Lt | ast.GtE) or label not in attribute.edges:
+    number = isinstance(label, int | float) and not isinstance(label, bool)
+    if not (isinstance(operator, ast.Lt | ast.GtE) and number and label in attribute.edges):
         edges = ", ".join(edge_text(edge) for edge in attribute.edges)
         raise QueryError(
             f"{attribute.name!r} is binned: compare it with < or >= and one of its edges: {edges}"

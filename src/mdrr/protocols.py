@@ -39,11 +39,16 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
 
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise MatrixError(f"ε={epsilon} must be a positive number")
+    if epsilon > 34 * len(shape):  # ln 2^48 = 33.3 an attribute
+        raise MatrixError(
+            f"ε={epsilon} over {len(shape)} attributes needs more than 48 random bits a draw; "
+            f"choose ε below {33 * len(shape)}"
+        )
 
     def excess(odds: float) -> float:
         return sum(math.log1p(math.exp(odds) * r) for r in shape) - epsilon
 
-    odds = brentq(excess, -750.0, epsilon + 1.0, xtol=1e-14, rtol=1e-14)
+    odds = brentq(excess, -750.0, 50.0, xtol=1e-14, rtol=1e-14)
     return 1 / (1 + math.exp(-odds))
 
 
@@ -168,7 +173,7 @@ def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
         (6, True)
     """
     m = len(domain)
-    if not 1 <= size <= m:
+    if type(size) is not int or not 1 <= size <= m:
         raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
     subsets = _subsets(m, size)
     total = 2**32

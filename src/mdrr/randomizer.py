@@ -115,7 +115,7 @@ def cells_of(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.i
     """
     cells = columns[0].astype(np.int64)
     for column, size in zip(columns[1:], shape[1:], strict=True):
-        cells = cells * size + column
+        cells = cells * size + column.astype(np.int64)
     return cells
 
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any
 
+from mdrr.errors import DesignError, MatrixError, SchemaError
+
 
 def respond(
     design: Mapping[str, Any],
@@ -40,7 +42,9 @@ def respond(
         >>> respond(design, {"a": "yes"}, read=lambda n: bytes([0, 128]))["codes"]
         [1]
     """
-    sizes = {a["name"]: len(a["categories"]) for a in design["attributes"]}
+    mark = fingerprint(design)
+    if design.get("fingerprint", mark) != mark:
+        raise DesignError("the design is not the published one: its fingerprint does not match")
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     questionnaires = design["questionnaires"]
     stream = read(record_bytes(design))
@@ -60,9 +64,9 @@ def respond(
     for cluster in questionnaires[chosen]["clusters"]:
         cell = 0
         for name in cluster["attributes"]:
-            cell = cell * sizes[name] + position(labels[name], record[name], name)
+            cell = cell * len(labels[name]) + position(labels[name], record.get(name), name)
         codes.append(draw(cluster["matrix"], cell, uniform(total_of(cluster["matrix"]))))
-    return {"design": fingerprint(design), "questionnaire": chosen, "codes": codes}
+    return {"design": mark, "questionnaire": chosen, "codes": codes}
 
 
 def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
@@ -72,15 +76,19 @@ def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
         return noise if noise < matrix["cells"] else cell
     if matrix["kind"] == "dense":
         return bisect_right(list(accumulate(matrix["weights"][cell])), u)
-    raise ValueError(f"unknown kind of matrix: {matrix['kind']!r}")
+    raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
 
 
 def total_of(matrix: Mapping[str, Any]) -> int:
     """D, the sum of a row's weights: 2^16, 2^32 or 2^48."""
     if matrix["kind"] == "constant":
-        total: int = matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]
-        return total
-    return sum(matrix["weights"][0])
+        totals = {matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]}
+    else:
+        totals = {sum(row) for row in matrix["weights"]}
+    if len(totals) > 1 or not totals <= {2**16, 2**32, 2**48}:
+        raise MatrixError("a row's weights do not sum to 2^16, 2^32 or 2^48: no fair draw")
+    total: int = totals.pop()
+    return total
 
 
 def record_bytes(design: Mapping[str, Any]) -> int:
@@ -100,7 +108,9 @@ def position(labels: list[Any], label: object, name: str) -> int:
     for i, category in enumerate(labels):
         if category == label and type(category) is type(label):
             return i
-    raise ValueError(f"the answer to {name!r} is not one of its {len(labels)} categories")
+    if label is None:
+        raise SchemaError(f"there is no answer to {name!r}")
+    raise SchemaError(f"the answer to {name!r} is not one of its {len(labels)} categories")
 
 
 def fingerprint(design: Mapping[str, Any]) -> str:

@@ -117,7 +117,7 @@ class Tally:
             if fields["mdrr-tally"] != FORMAT:
                 raise TallyError(f"this tally has format {fields['mdrr-tally']!r}, not {FORMAT}")
             groups = [
-                ([np.array(c, dtype=np.int64) for c in g["codes"]], np.array(g["counts"]))
+                ([np.asarray(_integers(c)) for c in g["codes"]], np.asarray(_integers(g["counts"])))
                 for g in fields["questionnaires"]
             ]
             stated = str(fields["design"])
@@ -157,7 +157,10 @@ def tally_codes(
         clusters = questionnaire.clusters
         if len(columns) != len(clusters):
             raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
+        columns = [np.asarray(column) for column in columns]
         for cluster, column in zip(clusters, columns, strict=True):
+            if column.ndim != 1 or (len(column) and not np.issubdtype(column.dtype, np.integer)):
+                raise TallyError(f"the codes of {cluster.name!r} are not a column of integers")
             if len(column) != len(columns[0]):
                 raise TallyError(f"the codes of {cluster.name!r} have another length")
             if len(column) and (column.min() < 0 or column.max() >= cluster.matrix.outcomes):
@@ -165,12 +168,20 @@ def tally_codes(
                     f"a report of {cluster.name!r} is outside 0…{cluster.matrix.outcomes - 1}"
                 )
         times = np.ones(len(columns[0]), dtype=np.int64) if counts is None else counts[q]
-        if len(times) != len(columns[0]) or (len(times) and times.min() < 1):
-            raise TallyError(f"questionnaire {q} needs a positive count for every report")
+        if times.shape != columns[0].shape or (
+            len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1)
+        ):
+            raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
         sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
         typed = [c.astype(smallest_unsigned(s)) for c, s in zip(columns, sizes, strict=True)]
         groups.append(_distinct(typed, times, sizes))
     return Tally(design.fingerprint, tuple(groups))
+
+
+def _integers(values: object) -> list[int]:
+    if not isinstance(values, list) or any(type(v) is not int or v >= 2**53 for v in values):
+        raise TallyError("a tally holds lists of whole numbers below 2^53")
+    return values
 
 
 def _distinct(

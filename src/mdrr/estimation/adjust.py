@@ -69,8 +69,7 @@ def rake(
         (array([0.5, 0. , 0.5]), 'tolerance')
     """
     weights = np.array(start, dtype=np.float64)
-    if not len(weights) or not weights.sum() > 0:
-        raise EstimateError("there are no reports to adjust")
+    _check_margins(columns, targets, weights)
     weights /= weights.sum()
     unreached: list[tuple[int, int]] = []
     wanted = []
@@ -97,6 +96,22 @@ def rake(
         if residual < tolerance:
             return Adjustment(weights, residual, sweep, "tolerance", tuple(unreached))
     return Adjustment(weights, residual, sweeps, "sweeps", tuple(unreached))
+
+
+def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: Array) -> None:
+    if not len(weights) or not weights.sum() > 0:
+        raise EstimateError("there are no reports to adjust")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise EstimateError("the weights to start from must be finite and not negative")
+    if not columns or len(columns) != len(targets):
+        raise EstimateError(f"{len(columns)} columns and {len(targets)} targets: give one for each")
+    for j, (column, target) in enumerate(zip(columns, targets, strict=True)):
+        if not np.isfinite(target).all() or (target < 0).any() or abs(target.sum() - 1) > 1e-6:
+            raise EstimateError(f"target {j} is not a distribution: not negative, summing to 1")
+        if len(column) != len(weights) or column.min() < 0 or column.max() >= len(target):
+            raise EstimateError(
+                f"column {j} needs one code per record, each in 0…{len(target) - 1}"
+            )
 
 
 def adjust(
