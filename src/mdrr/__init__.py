@@ -45,10 +45,47 @@ _HOMES = {
 }
 _MODULES = ("datasets", "privacy", "theory")
 
-__all__ = [*_HOMES, *_MODULES, "__version__"]
+__all__ = [
+    "Attribute",
+    "Cluster",
+    "Constant",
+    "Count",
+    "Dense",
+    "Dependences",
+    "Design",
+    "Domain",
+    "Estimate",
+    "MdrrError",
+    "Query",
+    "Questionnaire",
+    "SeededSource",
+    "SystemSource",
+    "Table",
+    "Tally",
+    "cluster",
+    "clustered",
+    "constant_matrix",
+    "datasets",
+    "dense_matrix",
+    "encode",
+    "estimate",
+    "independent",
+    "infer_domain",
+    "joint",
+    "privacy",
+    "randomize",
+    "respond",
+    "sampled",
+    "synthesize",
+    "tally",
+    "theory",
+    "__version__",
+]
 
 if TYPE_CHECKING:
-    from mdrr import datasets, privacy, theory
+    from mdrr import datasets as datasets
+    from mdrr import privacy as privacy
+    from mdrr import theory as theory
     from mdrr.clustering import cluster
     from mdrr.dependence import Dependences
     from mdrr.design import Cluster, Design, Questionnaire

@@ -60,9 +60,7 @@ def _best(
     """The most dependent pair of clusters that may merge, the first of equals."""
     best, strongest = None, -1.0
     for first, second in combinations(clusters, 2):
-        strength = max(
-            dependences[domain.names[i], domain.names[j]] for i in first for j in second
-        )
+        strength = max(dependences[domain.names[i], domain.names[j]] for i in first for j in second)
         cells = math.prod(domain.shape[j] for j in first + second)
         if strength >= min_dependence and cells <= max_cells and strength > strongest:
             best, strongest = (first, second), strength

@@ -52,7 +52,9 @@ class Dependences:
         try:
             first, second = (self.names.index(name) for name in pair)
         except ValueError:
-            raise SchemaError(f"no dependence is known between {pair[0]!r} and {pair[1]!r}") from None
+            raise SchemaError(
+                f"no dependence is known between {pair[0]!r} and {pair[1]!r}"
+            ) from None
         return float(self.values[first, second])
 
     def ranked(self) -> list[tuple[str, str, float]]:
@@ -122,7 +124,7 @@ def from_tables(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain)
 
 
 def from_codes(codes: list[npt.NDArray[Any]], domain: Domain) -> Dependences:
-    """Dependences of true records, given as code columns: for simulation, since nobody holds them."""
+    """Dependences of true records as code columns: for simulation, since nobody holds them."""
     tables = {}
     for i, j in combinations(range(len(domain)), 2):
         shape = domain.shape[i], domain.shape[j]

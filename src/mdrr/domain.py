@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 from mdrr.errors import SchemaError
@@ -96,7 +97,7 @@ class Attribute:
             raise SchemaError(f"{self.name!r} is numeric and needs at least 3 edges (2 bins)")
         if not all(isinstance(e, int | float) and math.isfinite(e) for e in edges):
             raise SchemaError(f"{self.name!r} has an edge that is not a finite number")
-        if any(low >= high for low, high in zip(edges, edges[1:], strict=False)):
+        if any(low >= high for low, high in pairwise(edges)):
             raise SchemaError(f"the edges of {self.name!r} must strictly increase")
         labels: tuple[Label, ...] = bin_labels(edges)
         if self.missing is not None:
@@ -156,9 +157,7 @@ class Attribute:
         """The number each category stands for: bin midpoints, or ranks."""
         if self.edges is None:
             return tuple(float(i) for i in range(self.size))
-        return tuple(
-            (low + high) / 2 for low, high in zip(self.edges, self.edges[1:], strict=False)
-        )
+        return tuple((low + high) / 2 for low, high in pairwise(self.edges))
 
     def code(self, label: Label) -> int:
         """The position of a label among the categories.

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
+from scipy.optimize import brentq
+
 from mdrr.design import Cluster, Design, Questionnaire, check_partition
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError
@@ -35,8 +37,6 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
     >>> round(p_of(epsilon_of(0.3, 4) + epsilon_of(0.3, 9), (4, 9)), 12)
     0.3
     """
-    from scipy.optimize import brentq
-
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise MatrixError(f"ε={epsilon} must be a positive number")
     if epsilon > 34 * len(shape):  # ln 2^48 = 33.3 an attribute
@@ -189,7 +189,7 @@ def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
 
 
 def _subsets(m: int, size: int) -> list[tuple[int, ...]]:
-    """All subsets, or 2048 spread evenly over their lexicographic order with every shift of each."""
+    """All subsets, or about 2048: some spread evenly over their order, with all their shifts."""
     count = math.comb(m, size)
     if count <= _MOST_QUESTIONNAIRES:
         return list(combinations(range(m), size))

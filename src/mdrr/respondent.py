@@ -100,7 +100,8 @@ def record_bytes(design: Mapping[str, Any]) -> int:
     )
     if len(questionnaires) == 1:
         return longest
-    return longest + (sum(q["weight"] for q in questionnaires).bit_length() - 1) // 8
+    selection: int = (sum(q["weight"] for q in questionnaires).bit_length() - 1) // 8
+    return selection + longest
 
 
 def position(labels: list[Any], label: object, name: str) -> int:

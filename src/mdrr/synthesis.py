@@ -24,7 +24,7 @@ def largest_remainder(probabilities: Array, n: int) -> npt.NDArray[np.int64]:
     array([2, 1, 1])
     """
     exact = probabilities / probabilities.sum() * n
-    repeats = np.floor(exact + 1e-9).astype(np.int64)
+    repeats: npt.NDArray[np.int64] = np.floor(exact + 1e-9).astype(np.int64)
     left = n - int(repeats.sum())
     if left > 0:
         order = np.argsort(-(exact - repeats), kind="stable")

@@ -184,7 +184,7 @@ class AdjustedSpread:
     joint: WeightedJoint
 
     @cached_property
-    def _margins(self) -> sparse.csr_matrix:
+    def _margins(self) -> sparse.csr_array:
         """Which category of each cluster every distinct report has, `(k, Σ s)`."""
         group = self.tally.groups[0]
         offsets = np.cumsum([0, *group.sizes[:-1]])
@@ -193,12 +193,12 @@ class AdjustedSpread:
             [codes.astype(np.int64) + at for codes, at in zip(group.codes, offsets, strict=True)]
         )
         shape = (len(group.counts), sum(group.sizes))
-        return sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+        return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
     @cached_property
     def _inverse(self) -> Array:
         margins = self._margins
-        weighted = margins.multiply(self.joint.weights[:, None]).tocsr()
+        weighted = sparse.diags_array(self.joint.weights) @ margins
         return np.linalg.pinv((margins.T @ weighted).toarray(), hermitian=True)
 
     def deviation(self, query: Query, of: Of, /) -> Deviation:

@@ -136,7 +136,8 @@ class WeightedJoint:
         shape = cells_shape(names, self.domain)
         chosen = [self.columns[self.domain.index(name)] for name in names]
         cells = cells_of(chosen, shape)
-        return np.bincount(cells, weights=self.weights, minlength=math.prod(shape)).reshape(shape)
+        sums = np.bincount(cells, weights=self.weights, minlength=math.prod(shape))
+        return np.asarray(sums, dtype=np.float64).reshape(shape)
 
     def mass(self, query: Query, /) -> float:
         """The weight of the records in the set."""
@@ -180,7 +181,7 @@ def draw_cells(probabilities: Array, n: int, rng: np.random.Generator) -> npt.ND
     """n cells drawn with the given probabilities, by inverting their cumulated sum."""
     cumulated = np.cumsum(probabilities)
     found = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
-    return np.minimum(found, len(probabilities) - 1)
+    return np.asarray(np.minimum(found, len(probabilities) - 1), dtype=np.int64)
 
 
 def typed(columns: Columns, domain: Domain) -> Columns:

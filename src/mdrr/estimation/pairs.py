@@ -15,6 +15,7 @@ import numpy as np
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
 from mdrr.matrix import Array, Constant
+from mdrr.randomizer import Codes, cells_of
 from mdrr.tallies import Group, Tally
 
 
@@ -111,7 +112,7 @@ def _tables(tally: Tally, design: Design, first: str, second: str) -> Iterator[_
             yield _across(group, views)
 
 
-def _across(group: Group, views: list[tuple[Array, Array]]) -> _Part:
+def _across(group: Group, views: list[tuple[Codes, Array]]) -> _Part:
     (codes_a, scores_a), (codes_b, scores_b) = views
     shape = (scores_a.shape[1], scores_b.shape[1])
     cells = codes_a.astype(np.int64) * shape[1] + codes_b.astype(np.int64)
@@ -137,7 +138,7 @@ def _same(
 
 def _view(
     group: Group, at: int, cluster: Cluster, design: Design, names: tuple[str, ...]
-) -> tuple[Array, Array]:
+) -> tuple[Codes, Array]:
     """Reported codes of some of a cluster's attributes, and the scores of their categories.
 
     A constant matrix seen through some of its attributes is again a constant matrix, with the
@@ -147,18 +148,18 @@ def _view(
     cells = int(np.prod(sizes))
     if isinstance(cluster.matrix, Constant):
         parts = [_reported_codes(cluster, group.codes[at], name, design) for name in names]
-        codes = np.ravel_multi_index(parts, sizes)
+        codes = cells_of(parts, sizes)
         floor = cluster.matrix.floor * cluster.matrix.cells / cells
         return codes, (np.eye(cells) - floor) / cluster.matrix.signal
     shape = design.shape(cluster)
     axes = [cluster.attributes.index(name) for name in names]
     grids = np.indices(shape).reshape(len(shape), -1)[axes]
-    kept = np.ravel_multi_index(list(grids), sizes)
+    kept = cells_of(list(grids), sizes)
     indicators = (kept[None, :] == np.arange(cells)[:, None]).astype(np.float64)
     return group.codes[at], cluster.matrix.scores(indicators)
 
 
-def _reported_codes(cluster: Cluster, codes: Array, name: str, design: Design) -> Array:
+def _reported_codes(cluster: Cluster, codes: Codes, name: str, design: Design) -> Codes:
     """One attribute's reported categories, from a cluster's reported cells."""
     if not cluster.matrix.reports_cells:
         raise EstimateError(f"the reports of {cluster.name!r} are not cells")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdrr.design import Design
+from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.invert import bayesian_update, frequencies
 from mdrr.estimation.joint import Factor, ProductJoint
@@ -62,7 +62,7 @@ def _homes(tally: Tally, design: Design) -> list[tuple[tuple[str, ...], tuple[Pa
     """The factors and the clusters each is estimated from, with pooling weights."""
     if len(design.questionnaires) == 1:
         return [(c.attributes, (Part(0, i, 1.0),)) for i, c in enumerate(design.clusters)]
-    homes = []
+    homes: list[tuple[tuple[str, ...], tuple[Part, ...]]] = []
     for name in design.domain.names:
         found = []
         for q, (questionnaire, group) in enumerate(
@@ -70,7 +70,7 @@ def _homes(tally: Tally, design: Design) -> list[tuple[tuple[str, ...], tuple[Pa
         ):
             for c, cluster in enumerate(questionnaire.clusters):
                 if name in cluster.attributes and group.n:
-                    found.append((q, c, group.n / _noise(name, cluster.matrix, design)))
+                    found.append((q, c, group.n / _noise(name, cluster, design)))
         if not found:
             raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
         total = sum(weight for _, _, weight in found)
@@ -78,13 +78,19 @@ def _homes(tally: Tally, design: Design) -> list[tuple[tuple[str, ...], tuple[Pa
     return homes
 
 
-def _noise(name: str, matrix: object, design: Design) -> float:
+def _noise(name: str, cluster: Cluster, design: Design) -> float:
     """The variance of one report's score for one category, as if all cells were equally likely."""
-    if not isinstance(matrix, Constant):
-        return 1.0
+    matrix = cluster.matrix
     share = 1 / design.domain.attribute(name).size
-    inside = matrix.signal * share + matrix.floor * matrix.cells * share
-    return inside * (1 - inside) / matrix.signal**2
+    if isinstance(matrix, Constant):
+        inside = matrix.signal * share + matrix.floor * matrix.cells * share
+        return inside * (1 - inside) / matrix.signal**2
+    shape = design.shape(cluster)
+    category = np.zeros(shape)
+    category[(slice(None),) * cluster.attributes.index(name) + (0,)] = 1
+    scores = matrix.scores(category.ravel())
+    shares = matrix.forward(np.full(matrix.cells, 1 / matrix.cells))
+    return float(shares @ scores**2 - (shares @ scores) ** 2)
 
 
 def _pooled(names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:

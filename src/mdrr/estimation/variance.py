@@ -16,7 +16,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.estimation.joint import Factor, ProductJoint, marginal, tied
 from mdrr.estimation.result import Deviation, Of
-from mdrr.matrix import Array
+from mdrr.matrix import Array, Matrix
 from mdrr.query import Query
 from mdrr.tallies import Tally
 
@@ -80,7 +80,7 @@ class ProductSpread:
                 variance += float((scores - mean) ** 2 @ group.counts) / group.n**2
         return Deviation(self.raw.mass(query), math.sqrt(variance))
 
-    def _matrix(self, part: Part):  # type: ignore[no-untyped-def]
+    def _matrix(self, part: Part) -> Matrix:
         return self.design.questionnaires[part.questionnaire].clusters[part.cluster].matrix
 
     def _widened(self, factor: Factor, slope: Array, part: Part) -> Array:
