@@ -18,7 +18,7 @@ from mdrr.design import Cluster, Design
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError, TallyError
 from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column
-from mdrr.randomizer import Batch, Codes, Reports, cells_of, randomize_codes, smallest_unsigned
+from mdrr.randomizer import Batch, Codes, Reports, cells_of, randomize_codes
 from mdrr.source import Source
 from mdrr.tallies import Tally, tally_reports
 
@@ -106,21 +106,20 @@ def report_codes(frame: Any, design: Design) -> Reports:
     """
     if (stated := stated_fingerprint(frame)) is not None:
         Tally(stated, ()).check(design)
-    several = len(design.questionnaires) > 1
-    if several and QUESTIONNAIRE not in _names(_wrap(frame)):
+    wanted = report_columns(design)
+    if QUESTIONNAIRE in wanted and QUESTIONNAIRE not in _names(_wrap(frame)):
         raise TallyError(
             f"the design has {len(design.questionnaires)} questionnaires; the reports need a "
             f"column {QUESTIONNAIRE!r} saying which each person answered"
         )
-    sent = _sent(design)
-    native = _read(frame, (QUESTIONNAIRE, *sent) if several else tuple(sent))
+    native = _read(frame, tuple(wanted))
     columns = {
         name: _whole(native[name], name)
         if attribute is None
         else encode_column(native[name], attribute, nulls=True)
-        for name, attribute in sent.items()
+        for name, attribute in wanted.items()
     }
-    which = _questionnaires(native, design)
+    which = _questionnaires(columns, len(native), design)
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
         rows = np.flatnonzero(which == q)
@@ -139,13 +138,13 @@ def report_codes(frame: Any, design: Design) -> Reports:
 def report_table(reports: Reports, design: Design) -> Any:
     """Reports as a PyArrow table of labels in the people's order, with the design's fingerprint."""
     pa = require("pyarrow", "frames")
-    sent = _sent(design)
-    columns = {name: np.full(reports.n, ABSENT, dtype=np.int64) for name in sent}
-    which = np.zeros(reports.n, dtype=smallest_unsigned(len(design.questionnaires)))
+    wanted = report_columns(design)
+    columns = {name: np.full(reports.n, ABSENT, dtype=np.int64) for name in wanted}
     for q, (batch, questionnaire) in enumerate(
         zip(reports.batches, design.questionnaires, strict=True)
     ):
-        which[batch.rows] = q
+        if QUESTIONNAIRE in wanted:
+            columns[QUESTIONNAIRE][batch.rows] = q
         for cluster, codes in zip(questionnaire.clusters, batch.codes, strict=True):
             whole = codes.astype(np.int64)
             parts: Iterable[Any] = (whole,)
@@ -153,14 +152,12 @@ def report_table(reports: Reports, design: Design) -> Any:
                 parts = np.unravel_index(whole, design.shape(cluster))
             for name, part in zip(_columns_of(cluster), parts, strict=True):
                 columns[name][batch.rows] = part
-    fields = {} if len(design.questionnaires) == 1 else {QUESTIONNAIRE: pa.array(which)}
-    for name, attribute in sent.items():
-        codes = columns[name]
-        fields[name] = (
-            pa.array(codes, mask=codes < 0)
-            if attribute is None
-            else decode_column(codes, attribute)
-        )
+    fields = {
+        name: pa.array(columns[name], mask=columns[name] < 0)
+        if attribute is None
+        else decode_column(columns[name], attribute)
+        for name, attribute in wanted.items()
+    }
     table = pa.table(fields)
     return table.replace_schema_metadata({FINGERPRINT: design.fingerprint})
 
@@ -217,13 +214,15 @@ def _occurring(column: Any, name: str) -> Attribute:
     return Attribute(name, tuple(sorted(labels)))
 
 
-def _sent(design: Design) -> dict[str, Attribute | None]:
-    """The columns of a frame of reports; those that are not an attribute's hold plain codes."""
+def report_columns(design: Design) -> dict[str, Attribute | None]:
+    """The columns of a frame of reports; None for those that hold plain numbers."""
     clusters = [c for q in design.questionnaires for c in q.clusters]
     names = {name for c in clusters for name in _columns_of(c)}
-    sent: dict[str, Attribute | None] = {a.name: a for a in design.domain.attributes}
-    sent = {name: attribute for name, attribute in sent.items() if name in names}
-    return sent | {c.name: None for c in clusters if not c.matrix.reports_cells}
+    columns: dict[str, Attribute | None] = {}
+    if len(design.questionnaires) > 1:
+        columns[QUESTIONNAIRE] = None
+    columns |= {a.name: a for a in design.domain.attributes if a.name in names}
+    return columns | {c.name: None for c in clusters if not c.matrix.reports_cells}
 
 
 def _columns_of(cluster: Cluster) -> tuple[str, ...]:
@@ -240,15 +239,16 @@ def _whole(column: Any, name: str) -> npt.NDArray[np.int64]:
     return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
 
 
-def _questionnaires(frame: Any, design: Design) -> npt.NDArray[np.int64]:
+def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDArray[np.int64]:
+    """Take the questionnaires' column out of the others."""
     if len(design.questionnaires) == 1:
-        return np.zeros(len(frame), dtype=np.int64)
-    which = _whole(frame[QUESTIONNAIRE], QUESTIONNAIRE)
-    if which.min() < 0 or which.max() >= len(design.questionnaires):
+        return np.zeros(n, dtype=np.int64)
+    column = columns.pop(QUESTIONNAIRE)
+    if column.min() < 0 or column.max() >= len(design.questionnaires):
         raise TallyError(
             f"a {QUESTIONNAIRE} is missing or outside 0…{len(design.questionnaires) - 1}"
         )
-    return which
+    return np.asarray(column)
 
 
 def _cluster_codes(

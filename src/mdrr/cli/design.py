@@ -2,8 +2,125 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdrr.cli.options import AsJson, Epsilon, MaybeOut, P
+from mdrr.cli.screen import note, print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.survey import Settings
+
 EXAMPLE = "mdrr design examples/adult.toml --protocol independent --p 0.7 -o design.json"
 
 
-def design() -> None:
+def design(
+    survey: Annotated[Path, typer.Argument(help="The survey file (TOML).")],
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="independent, joint, clusters or sampled; as the survey says otherwise."),
+    ] = None,
+    p: P = None,
+    epsilon: Epsilon = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Attributes reported together, as in 'a+b,c'.")
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="How many attributes each person is asked, for sampled.")
+    ] = None,
+    out: MaybeOut = None,
+    as_json: AsJson = False,
+) -> None:
     """Make a design from a survey file: which answers are randomized together, and how much."""
+    from mdrr.files.whole import write_text
+    from mdrr.survey import Survey
+
+    read = Survey.load(survey)
+    made = settings(read.settings, protocol, p, epsilon, clusters, size).make(read.domain)
+    if out is not None:
+        write_text(out, made.to_json())
+    if as_json:
+        print_json(summary(made))
+        return
+    show(made)
+    if out is None:
+        note("Nothing was written. Publish the design with -o design.json")
+    else:
+        print_text(f"Wrote {out}. It is frozen: reports carry its fingerprint.")
+
+
+def settings(
+    default: Settings | None,
+    protocol: str | None,
+    p: float | None,
+    epsilon: float | None,
+    clusters: str | None,
+    size: int | None,
+) -> Settings:
+    """The survey's settings with what the options say put over them."""
+    from mdrr.survey import Settings
+
+    if protocol is None and clusters is not None:
+        protocol = "clusters"
+    if protocol is None and size is not None:
+        protocol = "sampled"
+    base = default or Settings()
+    chosen = protocol or base.protocol
+    given: dict[str, Any] = {"protocol": chosen, "p": p, "epsilon": epsilon}
+    if p is None and epsilon is None:
+        given |= {"p": base.p, "epsilon": base.epsilon}
+    same = chosen == base.protocol
+    given["clusters"] = parse_clusters(clusters) if clusters else base.clusters if same else None
+    given["size"] = size if size is not None else base.size if same else None
+    return Settings(**given)
+
+
+def parse_clusters(text: str) -> tuple[tuple[str, ...], ...]:
+    """Clusters written 'a+b,c'.
+
+    >>> parse_clusters("a+b, c")
+    (('a', 'b'), ('c',))
+    """
+    return tuple(tuple(n.strip() for n in part.split("+")) for part in text.split(","))
+
+
+def summary(made: Design) -> dict[str, Any]:
+    """What `--json` prints of a design."""
+    return {
+        "fingerprint": made.fingerprint,
+        "epsilon": made.epsilon,
+        "attributes": list(made.domain.names),
+        "combinations": made.domain.size,
+        "questionnaires": [
+            {
+                "share": q.weight / sum(other.weight for other in made.questionnaires),
+                "epsilon": q.epsilon,
+                "clusters": [
+                    {"attributes": list(c.attributes), "cells": c.matrix.cells, "epsilon": c.epsilon}
+                    for c in q.clusters
+                ],
+            }
+            for q in made.questionnaires
+        ],
+    }
+
+
+def show(made: Design) -> None:
+    """Print a design for people."""
+    several = len(made.questionnaires) > 1
+    rows = [
+        [*([q] if several else []), cluster.name, cluster.matrix.cells, cluster.epsilon]
+        for q, questionnaire in enumerate(made.questionnaires)
+        for cluster in questionnaire.clusters
+    ]
+    heads = [*(["questionnaire"] if several else []), "reported together", "cells", "ε"]
+    print_table(heads, rows[:_MOST_ROWS], title="Design")
+    if len(rows) > _MOST_ROWS:
+        print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
+    print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
+
+
+_MOST_ROWS = 40

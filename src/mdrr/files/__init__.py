@@ -1,0 +1,19 @@
+"""Files in and out: people and reports in chunks, outputs whole or not at all."""
+
+from __future__ import annotations
+
+from mdrr.files.reports import read_reports, stated_design, tally_files, write_reports
+from mdrr.files.tables import read_people, read_tables, write_tables
+from mdrr.files.whole import whole, write_text
+
+__all__ = [
+    "read_people",
+    "read_reports",
+    "read_tables",
+    "stated_design",
+    "tally_files",
+    "whole",
+    "write_reports",
+    "write_tables",
+    "write_text",
+]

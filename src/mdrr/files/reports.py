@@ -1,0 +1,240 @@
+"""Files of reports: CSV and Parquet of labels, JSON Lines of codes, each with its fingerprint.
+
+A Parquet file carries its design's fingerprint in its metadata, a line of JSON in itself, a CSV
+file in a file beside it, `<file>.mdrr.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mdrr.columns import require
+from mdrr.design import Design
+from mdrr.errors import TallyError
+from mdrr.files.tables import (
+    OnProgress,
+    file_format,
+    parquet_metadata,
+    read_tables,
+    sidecar,
+    write_tables,
+)
+from mdrr.files.whole import whole
+from mdrr.frames import FINGERPRINT, report_codes, report_columns, report_table
+from mdrr.randomizer import Batch, Reports, smallest_unsigned
+from mdrr.tallies import Tally, tally_reports
+
+_LINES = 1 << 16
+
+
+def stated_design(path: str | Path) -> str | None:
+    """The fingerprint a file of reports states, or None when it states none."""
+    kind = file_format(path)
+    if kind == "parquet":
+        stated = parquet_metadata(path).get(FINGERPRINT.encode())
+        return None if stated is None else stated.decode()
+    if kind == "jsonl":
+        with Path(path).open(encoding="utf-8") as lines:
+            first = next((line for line in lines if line.strip()), "{}")
+        return _line(first, f"{path}: line 1").get("design")
+    if not sidecar(path).exists():
+        return None
+    try:
+        return str(json.loads(sidecar(path).read_text(encoding="utf-8"))["design"])
+    except (ValueError, KeyError, TypeError):
+        raise TallyError(
+            f"{str(sidecar(path))!r} does not state a design. Restore it, or delete it to go "
+            "without the check"
+        ) from None
+
+
+def read_reports(
+    path: str | Path, design: Design, on_progress: OnProgress | None = None
+) -> Iterator[Reports]:
+    """Reports, chunk by chunk, as codes checked against the design.
+
+    Arguments:
+        path: .csv, .tsv or .parquet of labels, or .jsonl with a line
+            `{"design": …, "questionnaire": …, "codes": […]}` per person.
+        design: the design they were made under; refused when the file states another.
+        on_progress: called with the share done after each chunk.
+    """
+    if (stated := stated_design(path)) is not None:
+        _same(stated, design, path)
+    if file_format(path) == "jsonl":
+        yield from _read_lines(path, design, on_progress)
+        return
+    columns = report_columns(design)
+    attributes = [attribute for attribute in columns.values() if attribute is not None]
+    numbers = [name for name, attribute in columns.items() if attribute is None]
+    for table in read_tables(path, attributes, numbers, on_progress):
+        yield report_codes(_numbered(table, numbers), design)
+
+
+def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) -> int:
+    """Write reports, whole or not at all, with the design's fingerprint.
+
+    Arguments:
+        path: ends in .parquet, .csv, .tsv or .jsonl.
+        reports: chunk by chunk, in the people's order.
+        design: the design they were made under.
+
+    Returns:
+        How many reports were written.
+    """
+    if file_format(path) == "jsonl":
+        return _write_lines(path, reports, design)
+    tables = (report_table(chunk, design) for chunk in reports)
+    return write_tables(path, tables, design=design.fingerprint)
+
+
+def tally_files(
+    paths: Sequence[str | Path], design: Design, on_progress: OnProgress | None = None
+) -> Tally:
+    """The tally of all reports in some files, in one pass that never holds a whole file.
+
+    Arguments:
+        paths: files `read_reports` can read.
+        design: the design they were made under.
+        on_progress: called with the share of all files that was read.
+    """
+    stack: list[Tally] = []
+    for i, path in enumerate(paths):
+        for chunk in read_reports(path, design, _share_of(on_progress, i, len(paths))):
+            stack.append(tally_reports(chunk, design))
+            # Merging equals keeps the work within a logarithm of the number of chunks.
+            while len(stack) > 1 and _distinct(stack[-2]) <= 2 * _distinct(stack[-1]):
+                stack.append(stack.pop() + stack.pop())
+    if not stack:
+        raise TallyError("there are no reports to tally")
+    total = stack.pop()
+    while stack:
+        total = stack.pop() + total
+    return total
+
+
+def _distinct(tally: Tally) -> int:
+    return sum(len(group.counts) for group in tally.groups)
+
+
+def _share_of(
+    on_progress: OnProgress | None, file: int, files: int
+) -> Callable[[float], None] | None:
+    if on_progress is None:
+        return None
+    return lambda share: on_progress((file + share) / files)
+
+
+def _same(stated: str, design: Design, path: str | Path) -> None:
+    try:
+        Tally(stated, ()).check(design)
+    except TallyError as error:
+        raise TallyError(f"{str(path)!r}: {error}") from None
+
+
+def _numbered(table: Any, names: Sequence[str]) -> Any:
+    """The same table with some columns as numbers, where a CSV file gave them as text."""
+    pa = require("pyarrow", "frames")
+    for name in names:
+        at = table.schema.get_field_index(name)
+        if pa.types.is_dictionary(table.schema.field(at).type):
+            try:
+                numbers = table.column(at).cast(pa.string()).cast(pa.int64())
+            except pa.ArrowInvalid:
+                raise TallyError(f"the column {name!r} must hold whole numbers") from None
+            table = table.set_column(at, name, numbers)
+    return table
+
+
+def _line(text: str, where: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise TallyError(f"{where}: not a report. A report is a JSON object with 'codes'")
+    return content
+
+
+def _read_lines(
+    path: str | Path, design: Design, on_progress: OnProgress | None
+) -> Iterator[Reports]:
+    size = max(Path(path).stat().st_size, 1)
+    with Path(path).open("rb") as lines:
+        rows: list[list[list[int]]] = [[] for _ in design.questionnaires]
+        where: list[list[int]] = [[] for _ in design.questionnaires]
+        held, done, seen = 0, 0, False
+        for number, line in enumerate(lines, start=1):
+            done += len(line)
+            if not line.strip():
+                continue
+            q, codes = _checked(line.decode("utf-8"), design, f"{str(path)!r}: line {number}")
+            rows[q].append(codes)
+            where[q].append(held)
+            held += 1
+            if held == _LINES:
+                yield _chunk(rows, where, design)
+                rows, where = [[] for _ in rows], [[] for _ in rows]
+                held, seen = 0, True
+                if on_progress is not None:
+                    on_progress(done / size)
+        if held:
+            yield _chunk(rows, where, design)
+        elif not seen:
+            raise TallyError(f"{str(path)!r} holds no reports")
+
+
+def _checked(text: str, design: Design, where: str) -> tuple[int, list[int]]:
+    """Which questionnaire a line answers, and its codes, all within the design."""
+    content = _line(text, where)
+    if content.get("design") != design.fingerprint:
+        raise TallyError(
+            f"{where}: made under the design {str(content.get('design'))[:12]}…, not under "
+            f"{design.fingerprint[:12]}…. Use the design the reports were made under"
+        )
+    q, codes = content.get("questionnaire", 0), content.get("codes")
+    if type(q) is not int or not 0 <= q < len(design.questionnaires):
+        raise TallyError(f"{where}: the questionnaire is not in 0…{len(design.questionnaires) - 1}")
+    clusters = design.questionnaires[q].clusters
+    if not isinstance(codes, list) or len(codes) != len(clusters):
+        raise TallyError(f"{where}: needs {len(clusters)} codes, one per cluster")
+    for cluster, code in zip(clusters, codes, strict=True):
+        if type(code) is not int or not 0 <= code < cluster.matrix.outcomes:
+            raise TallyError(
+                f"{where}: the code of {cluster.name!r} is not in 0…{cluster.matrix.outcomes - 1}"
+            )
+    return q, codes
+
+
+def _chunk(rows: list[list[list[int]]], where: list[list[int]], design: Design) -> Reports:
+    batches = []
+    for codes, at, questionnaire in zip(rows, where, design.questionnaires, strict=True):
+        clusters = questionnaire.clusters
+        array = np.array(codes, dtype=np.int64).reshape(len(codes), len(clusters))
+        columns = tuple(
+            array[:, j].astype(smallest_unsigned(cluster.matrix.outcomes))
+            for j, cluster in enumerate(clusters)
+        )
+        batches.append(Batch(np.array(at, dtype=np.int64), columns))
+    return Reports(design.fingerprint, sum(len(at) for at in where), tuple(batches))
+
+
+def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -> int:
+    count = 0
+    with whole(path) as beside, beside.open("w", encoding="utf-8") as out:
+        for chunk in reports:
+            lines = [""] * chunk.n
+            for q, batch in enumerate(chunk.batches):
+                for row, *codes in zip(
+                    batch.rows.tolist(), *(c.tolist() for c in batch.codes), strict=True
+                ):
+                    report = {"design": design.fingerprint, "questionnaire": q, "codes": codes}
+                    lines[row] = json.dumps(report, separators=(",", ":"))
+            out.writelines(f"{line}\n" for line in lines)
+            count += chunk.n
+    return count

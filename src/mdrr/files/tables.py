@@ -1,0 +1,230 @@
+"""CSV and Parquet in and out as PyArrow tables, a chunk at a time."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mdrr.columns import require
+from mdrr.domain import Attribute, Domain, known
+from mdrr.errors import MdrrError, SchemaError
+from mdrr.files.spelling import typed_column
+from mdrr.files.whole import whole, write_text
+
+OnProgress: TypeAlias = Callable[[float], None]
+"""Called with the share of a file that was read, between 0 and 1."""
+
+ROWS = 1 << 18
+_BLOCK = 1 << 23
+_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+
+
+def file_format(path: str | Path) -> str:
+    """`"csv"`, `"tsv"`, `"parquet"` or `"jsonl"`, by the file's ending.
+
+    >>> file_format("people.csv.gz"), file_format("reports.parquet")
+    ('csv', 'parquet')
+    """
+    name = Path(path).name.lower().removesuffix(".gz")
+    formats = {**_FORMATS, ".jsonl": "jsonl", ".ndjson": "jsonl"}
+    try:
+        return formats[Path(name).suffix]
+    except KeyError:
+        raise MdrrError(
+            f"{str(path)!r} does not say its format. Name it .csv, .tsv, .parquet or .jsonl"
+        ) from None
+
+
+def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
+    """True records, chunk by chunk, ready for `mdrr.randomize`.
+
+    Arguments:
+        path: CSV (also .csv.gz, .tsv) or Parquet with a column per attribute; others are not read.
+        domain: what was asked; says how a CSV file's text is to be read.
+        on_progress: called with the share done after each chunk.
+
+    Returns:
+        An iterator of PyArrow tables.
+    """
+    return read_tables(path, domain.attributes, (), on_progress)
+
+
+def read_tables(
+    path: str | Path,
+    attributes: Sequence[Attribute],
+    others: Sequence[str] = (),
+    on_progress: OnProgress | None = None,
+) -> Iterator[Any]:
+    """Tables with the attributes' columns and some others (as text, in CSV), chunk by chunk."""
+    kind = file_format(path)
+    if kind == "jsonl":
+        raise MdrrError(f"{str(path)!r}: JSON Lines hold reports, not labels. Give CSV or Parquet")
+    names = [*others, *(attribute.name for attribute in attributes)]
+    source = _parquet(path, names) if kind == "parquet" else _csv(path, names, attributes)
+    rows = 0
+    for table, share in source:
+        rows += table.num_rows
+        if table.num_rows:
+            yield table
+        if on_progress is not None:
+            on_progress(share)
+    if not rows:
+        raise SchemaError(f"{str(path)!r} has no rows: there is nobody to read")
+
+
+def sidecar(path: str | Path) -> Path:
+    """The file beside a CSV file of reports that says which design they were made under.
+
+    >>> sidecar("day1.csv").name
+    'day1.csv.mdrr.json'
+    """
+    return Path(f"{path}.mdrr.json")
+
+
+def write_tables(path: str | Path, tables: Iterable[Any], *, design: str | None = None) -> int:
+    """Write tables one after the other as CSV or Parquet, whole or not at all.
+
+    Arguments:
+        path: ends in .csv, .tsv or .parquet.
+        tables: PyArrow tables of one schema, whose metadata a Parquet file keeps.
+        design: the fingerprint of the design, if these are reports; a CSV file has it beside it.
+
+    Returns:
+        How many rows were written.
+    """
+    kind = file_format(path)
+    if kind == "jsonl" or str(path).lower().endswith(".gz"):
+        raise MdrrError(f"{str(path)!r}: tables are written as .csv, .tsv or .parquet")
+    rows, writer = 0, None
+    with whole(path) as beside:
+        try:
+            for table in tables:
+                if writer is None:
+                    writer = _writer(beside, kind, table.schema)
+                writer.write_table(table)
+                rows += table.num_rows
+        finally:
+            if writer is not None:
+                writer.close()
+        if writer is None:
+            raise MdrrError(f"there is nothing to write to {str(path)!r}")
+        # An old sidecar must never stand beside new rows, wherever this is interrupted.
+        sidecar(path).unlink(missing_ok=True)
+    if design is not None and kind != "parquet":
+        write_text(sidecar(path), json.dumps({"design": design}) + "\n")
+    return rows
+
+
+def parquet_metadata(path: str | Path) -> dict[bytes, bytes]:
+    """The metadata a Parquet file keeps beside its columns."""
+    return _parquet_file(path, []).schema_arrow.metadata or {}
+
+
+def _writer(path: Path, kind: str, schema: Any) -> Any:
+    if kind == "parquet":
+        return require("pyarrow.parquet", "frames").ParquetWriter(path, schema, compression="zstd")
+    arrow_csv = require("pyarrow.csv", "frames")
+    options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
+    return arrow_csv.CSVWriter(str(path), schema, write_options=options)
+
+
+def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
+    pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
+    Path(path).open("rb").close()  # a missing file is an OSError that names it
+    try:
+        return parquet.ParquetFile(path, read_dictionary=as_dictionary)
+    except pa.ArrowInvalid:
+        raise SchemaError(f"{str(path)!r} is not a Parquet file, or is not whole") from None
+
+
+def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
+    pa = require("pyarrow", "frames")
+    schema = _parquet_file(path, []).schema_arrow
+    _need_columns(path, schema.names, names)
+    texts = [n for n in names if pa.types.is_string(schema.field(n).type)]
+    file, done = _parquet_file(path, texts), 0
+    try:
+        for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            done += batch.num_rows
+            yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
+    except (pa.ArrowInvalid, OSError):
+        raise SchemaError(f"{str(path)!r} cannot be read to its end; it may be damaged") from None
+
+
+def _csv(
+    path: str | Path, names: list[str], attributes: Sequence[Attribute]
+) -> Iterator[tuple[Any, float]]:
+    pa, arrow_csv = require("pyarrow", "frames"), require("pyarrow.csv", "frames")
+    delimiter = "\t" if file_format(path) == "tsv" else ","
+    _need_columns(path, _header(path, delimiter), names)
+    trouble: list[str] = []
+
+    def bad_row(row: Any) -> str:
+        # The row's text is someone's answers: it is not repeated.
+        trouble.append(f"row {row.number}" if row.number is not None else "a row")
+        trouble.append(f"{row.actual_columns} cells instead of {row.expected_columns}")
+        return "error"
+
+    empty = any(label == "" for a in attributes for label in a.categories)
+    convert = arrow_csv.ConvertOptions(
+        include_columns=names,
+        column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=not empty,
+    )
+    parse = arrow_csv.ParseOptions(
+        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=bad_row
+    )
+    read = arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False)
+    size = max(os.path.getsize(path), 1)
+    with Path(path).open("rb") as raw:
+        zipped = str(path).lower().endswith(".gz")
+        stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
+        try:
+            reader = arrow_csv.open_csv(
+                stream, read_options=read, parse_options=parse, convert_options=convert
+            )
+            for batch in reader:
+                table = pa.Table.from_batches([batch])
+                yield _typed(table, attributes), raw.tell() / size
+        except pa.ArrowInvalid as error:
+            if trouble:
+                raise SchemaError(f"{str(path)!r}: {trouble[0]} has {trouble[1]}") from None
+            if "UTF8" in str(error):
+                raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
+            raise SchemaError(f"{str(path)!r} cannot be read as CSV") from None
+
+
+def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
+    for attribute in attributes:
+        at = table.schema.get_field_index(attribute.name)
+        column = typed_column(table.column(at), attribute)
+        table = table.set_column(at, attribute.name, column)
+    return table
+
+
+def _header(path: str | Path, delimiter: str) -> list[str]:
+    opened = gzip.open if str(path).lower().endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as text:
+        for row in csv.reader(text, delimiter=delimiter):
+            if row:
+                return row
+    raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
+
+
+def _need_columns(path: str | Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise SchemaError(f"{str(path)!r} has two columns named {name!r}. Rename or drop one")
+    for name in wanted:
+        if name not in names:
+            raise SchemaError(
+                f"{str(path)!r} has no column {name!r}. It has {known(names)}. Rename the column, "
+                "or use the design these records belong to"
+            )

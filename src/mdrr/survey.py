@@ -1,0 +1,268 @@
+"""A survey file: what is asked, in people's words, and how it is to be randomized.
+
+TOML. One `[[attributes]]` table per question with `name`, `categories` (or `edges` for a numeric
+one), and optionally `kind`, `missing`, `question` (the text shown) and `labels` (the text shown
+for each category). `title`, `introduction` and default `[design]` settings are optional.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from mdrr.design import Design
+from mdrr.domain import Attribute, Domain, known
+from mdrr.errors import DesignError, MdrrError, SchemaError
+from mdrr.protocols import clustered, independent, joint, sampled
+
+PROTOCOLS = ("independent", "joint", "clusters", "sampled")
+
+_ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "question", "labels")
+_SURVEY_KEYS = ("title", "introduction", "design", "attributes")
+
+
+@dataclass(frozen=True)
+class Question:
+    """One attribute and the words it is asked in.
+
+    Arguments:
+        attribute: what can be answered.
+        text: the question; the attribute's name by default.
+        labels: the words for each category, in order; the categories themselves by default.
+    """
+
+    attribute: Attribute
+    text: str = ""
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        name, categories = self.attribute.name, self.attribute.categories
+        object.__setattr__(self, "text", self.text or name)
+        object.__setattr__(self, "labels", tuple(self.labels) or tuple(map(str, categories)))
+        if len(self.labels) != len(categories):
+            raise SchemaError(
+                f"{name!r} has {len(categories)} categories and {len(self.labels)} labels"
+            )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to make a design: one of the protocols and its parameters.
+
+    Arguments:
+        protocol: `"independent"`, `"joint"`, `"clusters"` or `"sampled"`.
+        p: probability of keeping each true answer; not for `"sampled"`.
+        epsilon: instead of p, what one person spends; `{name: ε}` too for `"independent"`.
+        clusters: for `"clusters"`, a partition of the attributes.
+        size: for `"sampled"`, how many attributes each person is asked.
+
+    Example:
+        >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
+        >>> Settings("joint", p=0.5).make(domain).clusters[0].name
+        'a+b'
+    """
+
+    protocol: str = "independent"
+    p: float | None = None
+    epsilon: float | Mapping[str, float] | None = None
+    clusters: tuple[tuple[str, ...], ...] | None = None
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise DesignError(
+                f"there is no protocol {self.protocol!r}. Known: {known(PROTOCOLS)}"
+                f"{did_you_mean(self.protocol, PROTOCOLS)}"
+            )
+        for key in ("p", "size", "epsilon"):
+            value = getattr(self, key)
+            wanted: Any = int if key == "size" else (int | float)
+            if key == "epsilon" and isinstance(value, Mapping):
+                continue
+            if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
+                raise DesignError(f"{key} = {value!r} is not a number")
+        self._need("clusters", "clusters", "as in [['a', 'b'], ['c']]")
+        self._need("size", "sampled", "how many attributes each person is asked")
+
+    def _need(self, key: str, protocol: str, hint: str) -> None:
+        given = getattr(self, key) is not None
+        if self.protocol == protocol and not given:
+            raise DesignError(f"protocol {protocol!r} needs {key}: {hint}")
+        if self.protocol != protocol and given:
+            raise DesignError(f"{key} goes with protocol {protocol!r}, not {self.protocol!r}")
+
+    def make(self, domain: Domain) -> Design:
+        """The design of these settings over a domain."""
+        if self.protocol == "independent":
+            return independent(domain, p=self.p, epsilon=self.epsilon)
+        if isinstance(self.epsilon, Mapping):
+            raise DesignError("one ε per attribute goes with protocol 'independent'")
+        if self.protocol == "joint":
+            return joint(domain, p=self.p, epsilon=self.epsilon)
+        if self.protocol == "clusters":
+            return clustered(domain, self.clusters or (), p=self.p, epsilon=self.epsilon)
+        if self.p is not None or self.epsilon is None:
+            raise DesignError("protocol 'sampled' needs epsilon, and takes no p")
+        return sampled(domain, self.size or 0, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A declared survey: title, questions in people's words, and default design settings.
+
+    Example:
+        >>> survey = Survey.from_toml('''
+        ... title = "Health"
+        ... [[attributes]]
+        ... name = "smokes"
+        ... question = "Do you smoke?"
+        ... categories = ["no", "yes"]
+        ... ''')
+        >>> survey.domain.names, survey.questions[0].text
+        (('smokes',), 'Do you smoke?')
+    """
+
+    title: str
+    questions: tuple[Question, ...]
+    introduction: str = ""
+    settings: Settings | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "questions", tuple(self.questions))
+        self.domain  # noqa: B018  made now, so that a bad one is refused now
+
+    @cached_property
+    def domain(self) -> Domain:
+        """What can be answered."""
+        return Domain(tuple(question.attribute for question in self.questions))
+
+    def question(self, name: str) -> Question:
+        """The question of an attribute."""
+        return self.questions[self.domain.index(name)]
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a survey file.
+
+        Arguments:
+            path: a TOML file; an error names it, the table and the key.
+        """
+        return cls.from_toml(Path(path).read_text(encoding="utf-8"), str(path))
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "the survey") -> Self:
+        """Read a survey from TOML text; `where` stands at the head of errors."""
+        try:
+            content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SchemaError(f"{where}: not TOML: {error}") from None
+        return cls.from_dict(content, where)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
+        """Read a survey from the values a TOML file holds."""
+        _only(content, _SURVEY_KEYS, where)
+        listed = content.get("attributes")
+        if not isinstance(listed, list) or not listed:
+            raise SchemaError(f"{where}: no [[attributes]]. Declare one table per question")
+        questions = tuple(_question(f, i, where) for i, f in enumerate(listed, start=1))
+        try:
+            survey = cls(
+                title=_text(content, "title", where),
+                questions=questions,
+                introduction=_text(content, "introduction", where),
+                settings=_settings(content.get("design"), where),
+            )
+        except SchemaError as error:
+            raise SchemaError(f"{where}: {_bare(error, where)}") from None
+        return survey
+
+
+def did_you_mean(word: object, words: tuple[str, ...]) -> str:
+    """A hint for a mistyped word, or nothing.
+
+    >>> did_you_mean("categorys", ("categories", "kind"))
+    ". Did you mean 'categories'?"
+    """
+    close = difflib.get_close_matches(str(word), words, n=1)
+    return f". Did you mean {close[0]!r}?" if close else ""
+
+
+def _question(content: Any, number: int, where: str) -> Question:
+    if not isinstance(content, Mapping):
+        raise SchemaError(f"{where}: attribute {number} is not a table. Write [[attributes]]")
+    here = f"{where}: attribute {number}"
+    if "name" in content:
+        here += f" ({content['name']!r})"
+    _only(content, _ATTRIBUTE_KEYS, here)
+    for key in ("categories", "edges"):
+        if key in content and not isinstance(content[key], list):
+            raise SchemaError(f"{here}: {key} = {content[key]!r} is not a list")
+    kind = {"kind": "numeric"} if "edges" in content and "kind" not in content else {}
+    try:
+        attribute = Attribute.from_dict({**content, **kind})
+        labels = _labels(content.get("labels", {}), attribute)
+        return Question(attribute, _text(content, "question", here), labels)
+    except SchemaError as error:
+        raise SchemaError(f"{here}: {_bare(error, here)}") from None
+
+
+def _labels(given: object, attribute: Attribute) -> tuple[str, ...]:
+    """The words for each category; a boolean or integer category is a key in its TOML spelling."""
+    keys = tuple(_key(category) for category in attribute.categories)
+    if not isinstance(given, Mapping):
+        raise SchemaError('labels must be a table, as in labels = { F = "Female" }')
+    for key, text in given.items():
+        if key not in keys:
+            raise SchemaError(f"labels: {key!r} is not a category{did_you_mean(key, keys)}")
+        if not isinstance(text, str):
+            raise SchemaError(f"labels: the words for {key!r} are not text")
+    return tuple(given.get(key, key) for key in keys)
+
+
+def _key(category: object) -> str:
+    return str(category).lower() if isinstance(category, bool) else str(category)
+
+
+def _settings(content: object, where: str) -> Settings | None:
+    if content is None:
+        return None
+    here = f"{where}: [design]"
+    if not isinstance(content, Mapping):
+        raise SchemaError(f"{here} is not a table")
+    _only(content, tuple(f.name for f in fields(Settings)), here)
+    clusters = content.get("clusters")
+    if clusters is not None:
+        if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
+            raise SchemaError(f"{here}: clusters is a list of lists, as in [['a', 'b'], ['c']]")
+        clusters = tuple(tuple(cluster) for cluster in clusters)
+    try:
+        return Settings(**{**content, "clusters": clusters})
+    except MdrrError as error:
+        raise SchemaError(f"{here}: {error}") from None
+
+
+def _only(content: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+    for key in content:
+        if key not in keys:
+            raise SchemaError(
+                f"{where}: there is no key {key!r}. Known: {known(keys, limit=len(keys))}"
+                f"{did_you_mean(key, keys)}"
+            )
+
+
+def _text(content: Mapping[str, Any], key: str, where: str) -> str:
+    value = content.get(key, "")
+    if not isinstance(value, str):
+        raise SchemaError(f"{where}: {key} = {value!r} is not text")
+    return value
+
+
+def _bare(error: SchemaError, where: str) -> str:
+    """An error's text without the place, so that the place is said once."""
+    return str(error).removeprefix(f"{where}: ")
