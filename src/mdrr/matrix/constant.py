@@ -178,9 +178,10 @@ def constant_matrix(
     fine = min(share, (1 - cells * share) / cells)
     total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
     if total * share < 1:
+        most = TOTALS[-1] - cells + 1
+        advice = f"the largest ε here is about {math.log(most):.1f}" if most > 1 else "split them"
         raise MatrixError(
-            f"{asked} over {cells} cells needs more than 48 random bits a draw; "
-            f"the largest ε here is about {math.log(TOTALS[-1] - cells + 1):.1f}"
+            f"{asked} over {cells:,} cells needs more than 48 random bits a draw; {advice}"
         )
     off = math.ceil(total * share)
     diagonal = total - (cells - 1) * off

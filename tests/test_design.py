@@ -1,0 +1,172 @@
+"""Designs: canonical order, exact ε, a fingerprint of the content, and refusal of anything else."""
+
+import hashlib
+import json
+
+import pytest
+
+from mdrr.design import Cluster, Design, Questionnaire, check_partition, draw_bytes
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import DesignError, MdrrError, SchemaError
+from mdrr.matrix import constant_matrix
+from mdrr.protocols import independent
+from tests.cases import banded, designs, domain_of, mixed_matrices, unequal_questionnaires, uneven
+
+AB = domain_of(2, 3)
+A = Cluster(("a",), constant_matrix(2, p=0.5))
+B = Cluster(("b",), constant_matrix(3, p=0.5))
+BOTH = Design(AB, (Questionnaire((A, B)),))
+
+
+@pytest.mark.parametrize("name", designs())
+def test_a_design_comes_back_from_its_json(name):
+    design = designs()[name]
+    again = Design.from_json(design.to_json())
+    assert again == design
+    assert again.fingerprint == design.fingerprint
+    assert again.epsilon == design.epsilon
+
+
+def test_clusters_and_their_attributes_take_the_domains_order():
+    design = mixed_matrices()
+    assert [c.attributes for c in design.clusters] == [
+        ("a", "h"), ("b",), ("c", "d"), ("e",), ("f", "g")
+    ]  # fmt: skip
+    turned = Design(AB, (Questionnaire((B, A)),))
+    assert turned == BOTH
+    assert turned.fingerprint == BOTH.fingerprint
+
+
+def test_the_fingerprint_is_that_of_the_canonical_json():
+    canonical = (
+        '{"attributes":[{"categories":["a0","a1"],"kind":"nominal","name":"a"}],"mdrr":1,'
+        '"questionnaires":[{"clusters":[{"attributes":["a"],"matrix":'
+        '{"cells":2,"diagonal":49152,"kind":"constant","off":16384}}],"weight":1}]}'
+    )
+    design = independent(domain_of(2), p=0.5)
+    assert design.fingerprint == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def test_every_part_of_a_design_changes_its_fingerprint():
+    others = [
+        independent(AB, p=0.5),
+        independent(AB, p=0.6),
+        independent(domain_of(3, 2), p=0.5),
+        independent(Domain((Attribute("z", ("a0", "a1")), AB.attributes[1])), p=0.5),
+        independent(Domain((Attribute("a", ("a1", "a0")), AB.attributes[1])), p=0.5),
+        independent(
+            Domain((Attribute("a", ("a0", "a1"), kind="ordinal"), AB.attributes[1])), p=0.5
+        ),
+        independent(
+            Domain((Attribute("a", ("a0", "a1"), missing="a1"), AB.attributes[1])), p=0.5
+        ),
+        Design(AB, (Questionnaire((A, B), 2),)),
+        Design(AB, (Questionnaire((A, B), 2**15), Questionnaire((A,), 2**15))),
+    ]  # fmt: skip
+    assert len({design.fingerprint for design in others}) == len(others)
+
+
+def test_epsilon_is_the_worst_questionnaire_of_summed_clusters():
+    design = unequal_questionnaires()
+    sums = [sum(c.matrix.epsilon for c in q.clusters) for q in design.questionnaires]
+    assert sums[1] == max(sums) > sums[0]
+    assert sums[1] <= design.epsilon <= sums[1] * (1 + 1e-15)
+
+
+def test_an_infinite_epsilon_is_said():
+    design = Design(domain_of(4), (Questionnaire((Cluster(("a",), banded(4)),)),))
+    assert design.epsilon == float("inf")
+
+
+def test_bytes_are_counted_for_the_longest_questionnaire():
+    design = unequal_questionnaires()
+    lengths = [sum(draw_bytes(c.matrix.total) for c in q.clusters) for q in design.questionnaires]
+    assert design.record_bytes == 2 + max(lengths)
+    assert design.selection_bytes == 2
+    assert BOTH.selection_bytes == 0
+    assert BOTH.record_bytes == 4
+
+
+def test_several_questionnaires_have_no_single_list_of_clusters():
+    with pytest.raises(DesignError, match="3 questionnaires; look into design.questionnaires"):
+        _ = unequal_questionnaires().clusters
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: Cluster((), A.matrix), "at least one attribute"),
+        (lambda: Cluster("ab", A.matrix), "write ('ab',)"),
+        (lambda: Cluster(("a", "a"), A.matrix), "names 'a' twice"),
+        (lambda: Questionnaire(()), "at least one cluster"),
+        (lambda: Questionnaire((A,), 0), "a positive integer, not 0"),
+        (lambda: Questionnaire((A,), True), "a positive integer, not True"),
+        (lambda: Questionnaire((A,), 1.0), "a positive integer, not 1.0"),
+        (lambda: Questionnaire((A, B, A)), "'a' is in two clusters of one questionnaire"),
+        (lambda: Design(AB, ()), "at least one questionnaire"),
+        (lambda: Design(AB, (Questionnaire((A,)),)), "'b' is in no cluster; add it, alone if"),
+        (lambda: Design(AB, (Questionnaire((A, B)),) * 2), "weights sum to 2; they must sum"),
+        (
+            lambda: Design(AB, (Questionnaire((A, Cluster(("b",), A.matrix))),)),
+            "the matrix of 'b' has 2 cells, its attributes have 3 combinations",
+        ),
+        (
+            lambda: Design(AB, (Questionnaire((Cluster(("b", "a"), uneven(6, 1)),)),)),
+            "list them in the domain's order: 'a+b'",
+        ),
+        (lambda: Design.from_json("{"), "the design is not JSON"),
+        (lambda: Design.from_json("[]"), "a design is a JSON object"),
+        (lambda: Design.from_json("{}"), "has format None; this version reads 1"),
+        (lambda: Design.from_json('{"mdrr": 2}'), "has format 2"),
+        (lambda: Design.from_json('{"mdrr": 1}'), "the design has no 'attributes'"),
+        (lambda: tampered(["questionnaires"], 3), "cannot be read"),
+        (lambda: tampered(["questionnaires"], [3]), "cannot be read"),
+        (lambda: tampered(["questionnaires", 0, "clusters", 0, "attributes"], None), "cannot be"),
+        (lambda: tampered(["questionnaires", 0, "weight"], 2), "it was changed after it was publ"),
+        (lambda: tampered(["questionnaires", 0, "weight"], None), "positive integer, not None"),
+        (lambda: tampered(["attributes", 0, "categories", 0], "z"), "it was changed after"),
+        (lambda: tampered(["fingerprint"], "00"), "says its fingerprint is 00…"),
+        (lambda: tampered(["fingerprint"], None), "says its fingerprint is None…"),
+        (lambda: check_partition(AB, [["a"], ["b"], ["a"]]), "['a'] is listed twice"),
+        (lambda: check_partition(AB, [["a", "b"], ["b", "a"]]), "['a', 'b'] is listed twice"),
+        (lambda: check_partition(AB, [["a"], ["a", "b"]]), "'a' is in two clusters: ['a'], ['a'"),
+        (lambda: check_partition(AB, [["a", "a"], ["b"]]), "names an attribute twice"),
+        (lambda: check_partition(AB, [["a"]]), "no cluster holds 'b'; add each, alone if need"),
+        (lambda: check_partition(AB, [["a"], [], ["b"]]), "at least one attribute"),
+        (lambda: check_partition(AB, ["a", "b"]), "write ['a']"),
+    ],
+)
+def test_a_bad_design_is_refused(make, complaint):
+    with pytest.raises(DesignError) as error:
+        make()
+    assert complaint in str(error.value)
+
+
+def tampered(path, value):
+    """The design read back after one field of its JSON was replaced."""
+    fields = json.loads(BOTH.to_json())
+    place = fields
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return Design.from_json(json.dumps(fields))
+
+
+def test_an_unknown_attribute_is_named():
+    with pytest.raises(SchemaError, match="no attribute 'z'. Known: 'a', 'b'"):
+        Design(AB, (Questionnaire((A, Cluster(("z",), B.matrix))),))
+
+
+@pytest.mark.parametrize("replacement", [None, 7, "x", [], {}, [[]], {"kind": "dense"}])
+def test_no_mangled_field_gets_through_or_crashes(replacement):
+    """Whatever a field is replaced by, the only error is ours."""
+    fields = json.loads(BOTH.to_json())
+    places = [("attributes",), ("questionnaires",), ("attributes", 0), ("questionnaires", 0)]
+    cluster = ("questionnaires", 0, "clusters", 0)
+    places += [("attributes", 0, key) for key in ("name", "categories", "kind")]
+    places += [cluster[:3], cluster, (*cluster, "matrix"), (*cluster, "attributes")]
+    places += [(*cluster, "matrix", key) for key in ("kind", "cells", "diagonal", "off")]
+    assert fields["questionnaires"][0]["clusters"][0]["attributes"] == ["a"]
+    for path in places:
+        with pytest.raises(MdrrError):
+            tampered(path, replacement)

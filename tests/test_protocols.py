@@ -1,0 +1,163 @@
+"""The paper's protocols: ε equivalence Σ ε_A, and budgets that are never exceeded."""
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdrr.errors import DesignError, MatrixError, SchemaError
+from mdrr.protocols import clustered, epsilon_of, independent, joint, p_of, sampled
+from tests.cases import EIGHT, domain_of
+
+FINE = 3 / 1024
+"""Rounding costs less than 2/1024 a cluster where D is below 2^48 (see tests/matrix)."""
+
+
+@pytest.mark.parametrize("p", [0.05, 0.3, 0.7, 0.99])
+def test_independent_keeps_every_answer_with_probability_p(p):
+    design = independent(EIGHT, p=p)
+    for attribute, cluster in zip(EIGHT.attributes, design.clusters, strict=True):
+        assert cluster.attributes == (attribute.name,)
+        assert cluster.matrix.signal == pytest.approx(p, rel=1 / 1024)
+        assert cluster.matrix.signal <= p
+        assert cluster.epsilon <= epsilon_of(p, attribute.size) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.8])
+def test_clusters_are_as_private_as_their_attributes_alone(p):
+    """ε_C = Σ_{A∈C} ln(1 + p·r_A/(1−p)) (section 6.3 with the sign of p_C corrected)."""
+    groups = [["a", "b"], ["c", "d", "e"], ["f"], ["g", "h"]]
+    design = clustered(EIGHT, groups, p=p)
+    for names, cluster in zip(groups, design.clusters, strict=True):
+        wanted = sum(math.log(1 + p * EIGHT.attribute(n).size / (1 - p)) for n in names)
+        assert wanted - FINE < cluster.epsilon <= wanted * (1 + 1e-14)
+        cells = math.prod(EIGHT.attribute(n).size for n in names)
+        kept = 1 / (1 + (cells - 1) * math.exp(-wanted))
+        assert cluster.matrix.keep == pytest.approx(kept, rel=FINE)
+
+
+def test_joint_is_one_cluster_and_spends_the_same():
+    domain = domain_of(3, 2, 4)
+    design = joint(domain, p=0.5)
+    assert [c.attributes for c in design.clusters] == [("a", "b", "c")]
+    assert design.epsilon == pytest.approx(independent(domain, p=0.5).epsilon, abs=4 * FINE)
+    assert clustered(domain, [["c", "a", "b"]], p=0.5) == design
+
+
+def test_every_attribute_alone_is_independent():
+    alone = [[name] for name in reversed(EIGHT.names)]
+    assert clustered(EIGHT, alone, p=0.4) == independent(EIGHT, p=0.4)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    sizes=st.lists(st.integers(2, 40), min_size=1, max_size=8),
+    budget=st.floats(0.01, 2.5),
+    shape=st.sampled_from(["independent", "joint", "clustered", "sampled"]),
+)
+def test_a_budget_is_never_exceeded_and_nearly_used(sizes, budget, shape):
+    domain = domain_of(*sizes)
+    epsilon = budget * len(sizes)
+    half = len(sizes) // 2
+    groups = [g for g in (domain.names[:half], domain.names[half:]) if g]
+    design = {
+        "independent": lambda: independent(domain, epsilon=epsilon),
+        "joint": lambda: joint(domain, epsilon=epsilon),
+        "clustered": lambda: clustered(domain, groups, epsilon=epsilon),
+        "sampled": lambda: sampled(domain, max(half, 1), epsilon=epsilon),
+    }[shape]()
+    assert design.epsilon <= epsilon
+    worst = max(len(q.clusters) for q in design.questionnaires)
+    assert design.epsilon > epsilon - worst * FINE
+
+
+def test_a_whole_budget_gives_every_attribute_the_same_p():
+    design = independent(EIGHT, epsilon=8.0)
+    signals = [c.matrix.signal for c in design.clusters]
+    assert max(signals) / min(signals) < 1 + 2 / 1024
+    assert p_of(8.0, EIGHT.shape) == pytest.approx(signals[0], rel=1 / 1024)
+
+
+def test_budgets_by_name_are_each_met():
+    budgets = {"c": 0.5, "a": 1.0, "b": 2.0}
+    design = independent(domain_of(2, 3, 4), epsilon=budgets)
+    for cluster in design.clusters:
+        asked = budgets[cluster.attributes[0]]
+        assert asked - FINE < cluster.epsilon <= asked
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(p=st.floats(0.001, 0.999), sizes=st.lists(st.integers(2, 500), min_size=1, max_size=6))
+def test_p_of_undoes_epsilon_of(p, sizes):
+    total = sum(epsilon_of(p, r) for r in sizes)
+    assert p_of(total, sizes) == pytest.approx(p, rel=1e-9)
+
+
+def test_sampled_asks_every_subset_equally_often_with_the_whole_budget():
+    domain = domain_of(3, 2, 4, 2)
+    design = sampled(domain, 2, epsilon=2.0)
+    asked = [q.attributes for q in design.questionnaires]
+    assert asked == list(combinations("abcd", 2))
+    weights = [q.weight for q in design.questionnaires]
+    assert sum(weights) == 2**32
+    assert max(weights) - min(weights) <= 1
+    for questionnaire in design.questionnaires:
+        assert len(questionnaire.clusters) == 1
+        assert 2.0 - FINE < questionnaire.epsilon <= 2.0
+
+
+@pytest.mark.parametrize(("m", "size"), [(8, 8), (8, 1), (30, 4), (50, 2), (50, 5)])
+def test_sampled_is_balanced_also_when_it_cannot_use_every_subset(m, size):
+    design = sampled(domain_of(*[2] * m), size, epsilon=1.0)
+    asked = Counter(name for q in design.questionnaires for name in q.attributes)
+    assert len(set(asked.values())) == 1
+    assert len(asked) == m
+    assert len({q.attributes for q in design.questionnaires}) == len(design.questionnaires) <= 2048
+    assert all(len(q.attributes) == size for q in design.questionnaires)
+
+
+D = domain_of(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "complaint"),
+    [
+        (lambda: independent(D), DesignError, "give either p or epsilon"),
+        (lambda: independent(D, p=0.5, epsilon=1), DesignError, "give either p or epsilon"),
+        (lambda: joint(D), DesignError, "give either p or epsilon"),
+        (lambda: clustered(D, [["a", "b"]]), DesignError, "give either p or epsilon"),
+        (lambda: independent(D, p=0), MatrixError, "p=0"),
+        (lambda: independent(D, p=1), MatrixError, "p=1"),
+        (lambda: joint(D, p=0), MatrixError, "p=0 must lie strictly between"),
+        (lambda: joint(D, p=1), MatrixError, "p=1 must lie strictly between"),
+        (lambda: joint(D, p=math.nan), MatrixError, "p=nan"),
+        (lambda: clustered(D, [["a"], ["b"]], p=1.0), MatrixError, "p=1.0"),
+        (lambda: independent(D, epsilon=0), MatrixError, "ε=0 must be a positive number"),
+        (lambda: independent(D, epsilon=-1), MatrixError, "ε=-1 must be a positive"),
+        (lambda: independent(D, epsilon=math.nan), MatrixError, "ε=nan"),
+        (lambda: independent(D, epsilon=math.inf), MatrixError, "ε=inf"),
+        (lambda: independent(D, epsilon=1e6), MatrixError, "choose ε below 66"),
+        (lambda: independent(D, epsilon=67.0), MatrixError, "48 random bits"),
+        (lambda: joint(D, epsilon=40.0), MatrixError, "48 random bits"),
+        (lambda: joint(D, epsilon=1e6), MatrixError, "48 random bits"),
+        (lambda: independent(D, epsilon={"a": 1.0}), DesignError, "no ε is given for 'b'"),
+        (lambda: independent(D, epsilon={"a": 1, "b": 1, "z": 1}), SchemaError, "attribute 'z'"),
+        (lambda: independent(D, epsilon={"a": 1, "b": 0}), MatrixError, "ε=0"),
+        (lambda: clustered(D, [["a"]], p=0.5), DesignError, "no cluster holds 'b'"),
+        (lambda: clustered(D, [["a"], ["b"], ["b"]], p=0.5), DesignError, "is listed twice"),
+        (lambda: clustered(D, [["a"], ["z"]], p=0.5), SchemaError, "no attribute 'z'"),
+        (lambda: sampled(D, 0, epsilon=1), DesignError, "size=0: a person can be asked between 1"),
+        (lambda: sampled(D, 3, epsilon=1), DesignError, "size=3"),
+        (lambda: sampled(D, 1.5, epsilon=1), DesignError, "size=1.5"),
+        (lambda: sampled(D, 1, epsilon=0), MatrixError, "ε=0"),
+        (lambda: joint(domain_of(*[10] * 15), p=0.5), MatrixError, "48 random bits"),
+        (lambda: joint(domain_of(*[10] * 15), epsilon=1.0), MatrixError, "48 random bits"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, kind, complaint):
+    with pytest.raises(kind) as error:
+        make()
+    assert complaint in str(error.value)
