@@ -1,4 +1,4 @@
-"""False-alarm rates, stated: every tolerance and every verdict of a statistical test comes from here.
+"""False-alarm rates, stated: where every tolerance and verdict of a statistical test comes from.
 
 `ALPHA` is the chance that a right program fails one verdict. Seeds are fixed, so a test that passed
 once passes always; the rate says how much luck was needed to choose the seed.

@@ -88,7 +88,7 @@ def test_bytes_are_counted_for_the_longest_questionnaire():
 
 
 def test_several_questionnaires_have_no_single_list_of_clusters():
-    with pytest.raises(DesignError, match="3 questionnaires; look into design.questionnaires"):
+    with pytest.raises(DesignError, match=r"3 questionnaires; look into design.questionnaires"):
         _ = unequal_questionnaires().clusters
 
 
@@ -153,7 +153,7 @@ def tampered(path, value):
 
 
 def test_an_unknown_attribute_is_named():
-    with pytest.raises(SchemaError, match="no attribute 'z'. Known: 'a', 'b'"):
+    with pytest.raises(SchemaError, match=r"no attribute 'z'. Known: 'a', 'b'"):
         Design(AB, (Questionnaire((A, Cluster(("z",), B.matrix))),))
 
 

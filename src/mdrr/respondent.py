@@ -14,9 +14,12 @@ import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from itertools import accumulate
+from math import prod
 from typing import Any
 
 from mdrr.errors import DesignError, MatrixError, SchemaError
+
+TOTALS = (2**16, 2**32, 2**48)
 
 
 def respond(
@@ -42,9 +45,7 @@ def respond(
         >>> respond(design, {"a": "yes"}, read=lambda n: bytes([0, 128]))["codes"]
         [1]
     """
-    mark = fingerprint(design)
-    if design.get("fingerprint", mark) != mark:
-        raise DesignError("the design is not the published one: its fingerprint does not match")
+    mark = check(design)
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     questionnaires = design["questionnaires"]
     stream = read(record_bytes(design))
@@ -74,21 +75,43 @@ def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
     if matrix["kind"] == "constant":
         noise: int = u // matrix["off"]
         return noise if noise < matrix["cells"] else cell
-    if matrix["kind"] == "dense":
-        return bisect_right(list(accumulate(matrix["weights"][cell])), u)
-    raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
+    return bisect_right(list(accumulate(matrix["weights"][cell])), u)
 
 
 def total_of(matrix: Mapping[str, Any]) -> int:
     """D, the sum of a row's weights: 2^16, 2^32 or 2^48."""
     if matrix["kind"] == "constant":
-        totals = {matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]}
-    else:
-        totals = {sum(row) for row in matrix["weights"]}
-    if len(totals) > 1 or not totals <= {2**16, 2**32, 2**48}:
-        raise MatrixError("a row's weights do not sum to 2^16, 2^32 or 2^48: no fair draw")
-    total: int = totals.pop()
-    return total
+        total: int = matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]
+        return total
+    return sum(matrix["weights"][0])
+
+
+def check(design: Mapping[str, Any]) -> str:
+    """The design's fingerprint, or an error when it is not as published or its draws are unfair."""
+    mark = fingerprint(design)
+    if design.get("mdrr") != 1 or design.get("fingerprint", mark) != mark:
+        raise DesignError("the design is not as published: its format or fingerprint is another")
+    sizes = {}
+    for attribute in design["attributes"]:
+        labels = attribute["categories"]
+        sizes[attribute["name"]] = len(labels)
+        if len({(type(label), label) for label in labels}) < len(labels):
+            raise SchemaError(f"{attribute['name']!r} lists a category twice")
+    questionnaires = design["questionnaires"]
+    if len(questionnaires) > 1 and sum(q["weight"] for q in questionnaires) not in TOTALS:
+        raise DesignError("the questionnaires' weights do not sum to 2^16, 2^32 or 2^48")
+    for cluster in (c for q in questionnaires for c in q["clusters"]):
+        matrix, cells = cluster["matrix"], prod(sizes.get(n, 0) for n in cluster["attributes"])
+        if matrix["kind"] == "constant":
+            fits = matrix["cells"] == cells and 0 < matrix["off"] < matrix["diagonal"]
+        elif matrix["kind"] == "dense":
+            rows = matrix["weights"]
+            fits = len(rows) == cells and min(map(min, rows)) >= 0 and len(set(map(sum, rows))) == 1
+        else:
+            raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
+        if not fits or total_of(matrix) not in TOTALS:
+            raise MatrixError(f"the weights for {'+'.join(cluster['attributes'])!r} are not fair")
+    return mark
 
 
 def record_bytes(design: Mapping[str, Any]) -> int:

@@ -6,7 +6,8 @@ Engines make tallies, estimators eat them. A tally adds, so chunks, days and mac
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +134,53 @@ def tally_reports(reports: Reports, design: Design) -> Tally:
     """Count the distinct reports of a bulk randomization."""
     Tally(reports.fingerprint, ()).check(design)
     return tally_codes([batch.codes for batch in reports.batches], design)
+
+
+def tally_responses(responses: Iterable[Mapping[str, Any]], design: Design) -> Tally:
+    """Count reports as `respond` gives them, one by one, each checked against the design.
+
+    Arguments:
+        responses: `{"design": fingerprint, "questionnaire": which, "codes": [one per cluster]}`.
+        design: the design they were made under.
+
+    Example:
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+        >>> sent = {"design": design.fingerprint, "questionnaire": 0, "codes": [1]}
+        >>> tally_responses([sent, sent], design).groups[0].counts
+        array([2])
+    """
+    seen = Counter(_response(fields, design) for fields in responses)
+    codes, counts = [], []
+    for q, questionnaire in enumerate(design.questionnaires):
+        mine = sorted((report, times) for (which, report), times in seen.items() if which == q)
+        rows = np.array([report for report, _ in mine], dtype=np.int64)
+        codes.append(list(rows.reshape(-1, len(questionnaire.clusters)).T))
+        counts.append(np.array([times for _, times in mine], dtype=np.int64))
+    return tally_codes(codes, design, counts=counts)
+
+
+def _response(fields: Mapping[str, Any], design: Design) -> tuple[int, tuple[int, ...]]:
+    try:
+        stated, which, codes = fields["design"], fields["questionnaire"], fields["codes"]
+    except (KeyError, TypeError):
+        raise TallyError("a report has a 'design', a 'questionnaire' and 'codes'") from None
+    Tally(str(stated), ()).check(design)
+    if type(which) is not int or not 0 <= which < len(design.questionnaires):
+        raise TallyError(
+            f"a report is to questionnaire {which!r}, the design has {len(design.questionnaires)}"
+        )
+    clusters = design.questionnaires[which].clusters
+    if not isinstance(codes, list | tuple) or len(codes) != len(clusters):
+        raise TallyError(f"a report to questionnaire {which} needs {len(clusters)} codes")
+    for code, cluster in zip(codes, clusters, strict=True):
+        if type(code) is not int or not 0 <= code < cluster.matrix.outcomes:
+            raise TallyError(
+                f"a report of {cluster.name!r} is not a whole number in "
+                f"0…{cluster.matrix.outcomes - 1}"
+            )
+    return which, tuple(codes)
 
 
 def tally_codes(

@@ -1,0 +1,377 @@
+"""Write the test vectors that every implementation of the randomizer must reproduce.
+
+    python scripts/make_vectors.py [FOLDER]
+
+Each file of `vectors/` has a design, its canonical text and fingerprint, and people: a true record,
+the random bytes she draws (hex) and the report they must give. `bad.json` has what must be refused.
+Everything is text, booleans and integers below 2^53.
+
+The answers are computed here from the definition, by walking along the weights, and with a JSON
+writer of its own: not with the library, which is tested against them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[1] / "vectors"
+Fields = dict[str, Any]
+
+LETTERS = [{"name": "a", "kind": "nominal", "categories": ["x", "y", "z"]}]
+LABELS = [
+    {
+        "name": "ville \"où\" \\ 'ça'",
+        "kind": "nominal",
+        # Composed and decomposed è are two categories: nothing is normalised. The hedgehog is
+        # beyond the basic plane; the rest is what JSON writers disagree about.
+        "categories": ["Gen\u00e8ve", "Gene\u0300ve", "東京", "🦔", "\u2028\u007f", '\t"\\/\u0001'],
+    },
+    {"name": "smokes", "kind": "nominal", "categories": [False, True]},
+    {"name": "children", "kind": "ordinal", "categories": [0, 1, 2, -5], "missing": -5},
+    {"name": "big", "kind": "nominal", "categories": [2**53 - 1, -(2**53) + 1]},
+    {
+        "name": "age",
+        "kind": "numeric",
+        "categories": ["[0, 17.5)", "[17.5, 65)", "[65, 120]", "?"],
+        "edges": ["0", "17.5", "65", "120"],
+        "missing": "?",
+    },
+]
+
+
+def constant(cells: int, off: int, total: int) -> Fields:
+    """A constant matrix of that total."""
+    return {
+        "kind": "constant",
+        "cells": cells,
+        "diagonal": total - (cells - 1) * off,
+        "off": off,
+    }
+
+
+def nominal(name: str, size: int) -> Fields:
+    """An attribute with that many categories."""
+    return {"name": name, "kind": "nominal", "categories": [f"{name}{i}" for i in range(size)]}
+
+
+def design(attributes: list[Fields], *questionnaires: tuple[int, list[Fields]]) -> Fields:
+    """A design of (weight, clusters) pairs."""
+    return {
+        "mdrr": 1,
+        "attributes": attributes,
+        "questionnaires": [{"weight": w, "clusters": clusters} for w, clusters in questionnaires],
+    }
+
+
+def cluster(names: list[str], matrix: Fields) -> Fields:
+    """Attributes reported through one matrix."""
+    return {"attributes": names, "matrix": matrix}
+
+
+def designs() -> dict[str, Fields]:
+    """Every design of the vectors, by file name."""
+    dense = {
+        "kind": "dense",
+        "weights": [[60000, 5536, 0], [1, 65534, 1], [20000, 20000, 25536]],
+    }
+    wide = {"kind": "dense", "weights": [[2**47, 2**47 - 1, 1], [1, 2**46, 2**48 - 2**46 - 1]]}
+    four = [nominal("a", 3), nominal("b", 2), nominal("c", 4), nominal("d", 2)]
+    one = [cluster(["a"], constant(3, 7000, 2**16))]
+    names = [a["name"] for a in LABELS]
+    sizes = [len(a["categories"]) for a in LABELS]
+    return {
+        "constant-16": design(LETTERS, (1, one)),
+        "constant-32": design(LETTERS, (1, [cluster(["a"], constant(3, 123_456_789, 2**32))])),
+        "constant-48": design(LETTERS, (1, [cluster(["a"], constant(3, 1, 2**48))])),
+        "dense": design(LETTERS, (1, [cluster(["a"], dense)])),
+        "dense-more-codes": design([nominal("a", 2)], (1, [cluster(["a"], wide)])),
+        "joint": design(four, (1, [cluster(["a", "b", "c", "d"], constant(48, 2**26 + 1, 2**32))])),
+        "clusters": design(
+            four,
+            (
+                1,
+                [
+                    cluster(["a", "d"], constant(6, 4_000, 2**16)),
+                    cluster(["b"], constant(2, 2**46 + 12_345, 2**48)),
+                    cluster(["c"], constant(4, 2**29, 2**32)),
+                ],
+            ),
+        ),
+        "sampled": design(
+            four,
+            (2**32 - 3 * 2**30, [cluster(["a", "c"], constant(12, 2**27, 2**32))]),
+            (2**31, [cluster(["b"], dense_two()), cluster(["d"], constant(2, 1_000, 2**16))]),
+            (2**30 - 1, [cluster(["c"], constant(4, 16_000, 2**16))]),
+            (1, [cluster(["a"], constant(3, 2**40, 2**48))]),
+        ),
+        "labels": design(
+            LABELS,
+            (
+                1,
+                [
+                    cluster([name], constant(size, 5_000, 2**16))
+                    for name, size in zip(names, sizes, strict=True)
+                ],
+            ),
+        ),
+    }
+
+
+def dense_two() -> Fields:
+    """A dense matrix over two cells with draws of four bytes."""
+    return {"kind": "dense", "weights": [[2**31, 2**31], [2**30, 3 * 2**30]]}
+
+
+def row(matrix: Fields, cell: int) -> list[tuple[int, int]]:
+    """(code, weight) along the draws: the definition of both kinds of matrix."""
+    if matrix["kind"] == "dense":
+        return list(enumerate(matrix["weights"][cell]))
+    spread = [(code, matrix["off"]) for code in range(matrix["cells"])]
+    return [*spread, (cell, matrix["diagonal"] - matrix["off"])]
+
+
+def total(matrix: Fields) -> int:
+    """D, the sum of a row."""
+    return sum(weight for _, weight in row(matrix, 0))
+
+
+def width(size: int) -> int:
+    """Bytes of a draw below 2^16, 2^32 or 2^48."""
+    return {2**16: 2, 2**32: 4, 2**48: 6}[size]
+
+
+def walk(pairs: list[tuple[int, int]], u: int) -> int:
+    """The code in whose stretch u lies, stretches laid end to end."""
+    for code, weight in pairs:
+        if u < weight:
+            return code
+        u -= weight
+    raise AssertionError("a draw beyond the total")
+
+
+def report(fields: Fields, codes: dict[str, int], stream: bytes) -> Fields:
+    """What a person with these true codes and bytes sends."""
+    sizes = {a["name"]: len(a["categories"]) for a in fields["attributes"]}
+    at = 0
+
+    def draw(size: int) -> int:
+        nonlocal at
+        digits = stream[at : at + width(size)]
+        at += width(size)
+        return sum(digit * 256**i for i, digit in enumerate(digits))
+
+    chosen = 0
+    questionnaires = fields["questionnaires"]
+    if len(questionnaires) > 1:
+        weights = [q["weight"] for q in questionnaires]
+        chosen = walk(list(enumerate(weights)), draw(sum(weights)))
+    sent = []
+    for part in questionnaires[chosen]["clusters"]:
+        cell = 0
+        for name in part["attributes"]:
+            cell = cell * sizes[name] + codes[name]
+        sent.append(walk(row(part["matrix"], cell), draw(total(part["matrix"]))))
+    return {"design": digest(fields), "questionnaire": chosen, "codes": sent}
+
+
+def record_bytes(fields: Fields) -> int:
+    """The bytes one person draws."""
+    questionnaires = fields["questionnaires"]
+    longest = max(sum(width(total(c["matrix"])) for c in q["clusters"]) for q in questionnaires)
+    first = width(sum(q["weight"] for q in questionnaires)) if len(questionnaires) > 1 else 0
+    return first + longest
+
+
+def canonical(value: Any) -> str:
+    """JSON with keys in order and no blanks, only what must be escaped escaped."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{canonical(k)}:{canonical(value[k])}" for k in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    return '"' + "".join(escaped(character) for character in value) + '"'
+
+
+def escaped(character: str) -> str:
+    """A character within a JSON text."""
+    short = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r"}
+    short["\t"] = "\\t"
+    if character in short:
+        return short[character]
+    return f"\\u{ord(character):04x}" if ord(character) < 32 else character
+
+
+def digest(fields: Fields) -> str:
+    """The fingerprint: SHA-256 of the canonical text."""
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+def streams(fields: Fields, name: str) -> list[tuple[bytes, dict[str, int]]]:
+    """Bytes that hit every boundary of every draw, with true codes where those matter, and more.
+
+    A dense matrix has boundaries in every row, so its draws come with the row's true codes.
+    """
+    sizes = {a["name"]: len(a["categories"]) for a in fields["attributes"]}
+    length = record_bytes(fields)
+    questionnaires = fields["questionnaires"]
+    starts: list[tuple[bytes, dict[str, int]]] = []
+    used = 0
+    for q in questionnaires:
+        prefix = b""
+        if len(questionnaires) > 1:
+            size = sum(other["weight"] for other in questionnaires)
+            prefix = used.to_bytes(width(size), "little")
+            starts += [(prefix, {}), ((used + q["weight"] - 1).to_bytes(width(size), "little"), {})]
+            used += q["weight"]
+        for part in q["clusters"]:
+            size = total(part["matrix"])
+            dense = part["matrix"]["kind"] == "dense"
+            for cell in range(len(part["matrix"]["weights"]) if dense else 1):
+                codes = unravel(cell, part["attributes"], sizes) if dense else {}
+                edge = 0
+                for _, weight in row(part["matrix"], cell):
+                    for u in (edge - 1, edge):
+                        if 0 <= u < size:
+                            starts.append((prefix + u.to_bytes(width(size), "little"), codes))
+                    edge += weight
+            prefix += (size - 1).to_bytes(width(size), "little")
+    found = [(bytes(length), {}), (b"\xff" * length, {})]
+    found += [((start + bytes(length))[:length], codes) for start, codes in starts]
+    for i in range(40):
+        blocks = b"".join(hashlib.sha256(f"{name} {i} {j}".encode()).digest() for j in range(3))
+        found.append((blocks[:length], {}))
+    return [pair for i, pair in enumerate(found) if pair not in found[:i]]
+
+
+def unravel(cell: int, names: list[str], sizes: dict[str, int]) -> dict[str, int]:
+    """The codes of a cell, the first attribute most significant."""
+    codes = {}
+    for name in reversed(names):
+        cell, codes[name] = divmod(cell, sizes[name])
+    return codes
+
+
+def vector(name: str, fields: Fields) -> Fields:
+    """One file: a design and what its people must send."""
+    people = []
+    for i, (stream, fixed) in enumerate(streams(fields, name)):
+        codes = {
+            a["name"]: fixed.get(a["name"], (i * (j + 1) + i // 3) % len(a["categories"]))
+            for j, a in enumerate(fields["attributes"])
+        }
+        record = {a["name"]: a["categories"][codes[a["name"]]] for a in fields["attributes"]}
+        people.append(
+            {
+                "record": record,
+                "bytes": stream.hex(),
+                "report": report(fields, codes, stream),
+            }
+        )
+    return {
+        "design": fields,
+        "canonical": canonical(fields),
+        "fingerprint": digest(fields),
+        "record_bytes": record_bytes(fields),
+        "people": people,
+    }
+
+
+def changed(fields: Fields, value: Any, *path: str | int) -> Fields:
+    """A copy with one field replaced."""
+    copy: Fields = json.loads(json.dumps(fields))
+    place: Any = copy
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return copy
+
+
+def bad() -> list[Fields]:
+    """What must be refused: a design that is none, a record or a report that does not fit one."""
+    good = designs()["constant-16"]
+    signed = {"fingerprint": digest(good), **good}
+    matrix = ("questionnaires", 0, "clusters", 0, "matrix")
+    dense = designs()["dense"]
+    sent = {"design": digest(good), "questionnaire": 0, "codes": [1]}
+    bad_designs = {
+        "fingerprint of another design": {**signed, "fingerprint": digest(dense)},
+        "a category changed after publishing": changed(
+            signed, "w", "attributes", 0, "categories", 2
+        ),
+        "the diagonal changed after publishing": changed(signed, constant(3, 6000, 2**16), *matrix),
+        "weights that sum to 65535": changed(good, 51535, *matrix, "diagonal"),
+        "weights that sum to 65537": changed(good, 51537, *matrix, "diagonal"),
+        "a dense row that sums to less": changed(dense, [1, 65533, 1], *matrix, "weights", 1),
+        "a dense row with a negative weight": changed(dense, [-1, 65536, 1], *matrix, "weights", 1),
+        "off of 0": changed(good, constant(3, 0, 2**16), *matrix),
+        "a negative off": changed(good, constant(3, -1, 2**16), *matrix),
+        "a diagonal below the rest": changed(good, constant(3, 30000, 2**16), *matrix),
+        "an unknown kind of matrix": changed(good, "quantum", *matrix, "kind"),
+        "more cells than combinations": changed(good, constant(4, 7000, 2**16), *matrix),
+        "questionnaire weights that sum to 2^16 + 1": design(
+            LETTERS,
+            (2**15 + 1, good["questionnaires"][0]["clusters"]),
+            (2**15, good["questionnaires"][0]["clusters"]),
+        ),
+        "an unknown format": changed(good, 2, "mdrr"),
+        "an unknown attribute in a cluster": changed(
+            good, ["b"], "questionnaires", 0, "clusters", 0, "attributes"
+        ),
+        "a category twice": changed(good, ["x", "y", "x"], "attributes", 0, "categories"),
+    }
+    bad_records: dict[str, Fields] = {
+        "an unknown category": {"a": "w"},
+        "another type": {"a": 0},
+        "no answer": {},
+        "null": {"a": None},
+    }
+    bad_reports = {
+        "another design": {**sent, "design": digest(dense)},
+        "an unknown questionnaire": {**sent, "questionnaire": 1},
+        "a negative questionnaire": {**sent, "questionnaire": -1},
+        "a code out of range": {**sent, "codes": [3]},
+        "a negative code": {**sent, "codes": [-1]},
+        "too few codes": {**sent, "codes": []},
+        "too many codes": {**sent, "codes": [1, 1]},
+        "a code that is text": {**sent, "codes": ["1"]},
+        "a code that is a boolean": {**sent, "codes": [True]},
+    }
+    return [
+        *({"why": why, "kind": "design", "design": d} for why, d in bad_designs.items()),
+        *(
+            {"why": why, "kind": "record", "design": good, "record": r}
+            for why, r in bad_records.items()
+        ),
+        *(
+            {"why": why, "kind": "report", "design": good, "report": r}
+            for why, r in bad_reports.items()
+        ),
+    ]
+
+
+def texts() -> dict[str, str]:
+    """The files, by name."""
+    found: dict[str, Any] = {f"{name}.json": vector(name, d) for name, d in designs().items()}
+    found["bad.json"] = bad()
+    return {
+        name: json.dumps(value, ensure_ascii=True, indent=1) + "\n" for name, value in found.items()
+    }
+
+
+def main(folder: Path) -> None:
+    """Write all files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts().items():
+        (folder / name).write_text(text, encoding="ascii")
+        print(f"{folder / name}: {len(text):,} bytes")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER)
