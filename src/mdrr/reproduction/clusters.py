@@ -1,0 +1,141 @@
+"""Which attributes go together in an experiment, and what learning it cost (section 4).
+
+`WAYS` is where further ways to learn dependences are added: a function of the population, p and
+random numbers. What each spends is told by `spent`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from mdrr.clustering import cluster
+from mdrr.dependence import Dependences, from_codes, from_tally
+from mdrr.design import Design
+from mdrr.errors import MdrrError
+from mdrr.protocols import independent
+from mdrr.reproduction.channel import Channel, channel
+from mdrr.reproduction.population import Attributes, Population
+from mdrr.tallies import Tally, tally_codes
+
+Learn: TypeAlias = Callable[[Population, float, np.random.Generator], Dependences]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to learn dependences.
+
+    Arguments:
+        learn: the dependences of a population, from p and random numbers.
+        spent: the ε one person spends on it, given the population and p.
+        is_random: whether every run learns anew; otherwise once serves all.
+        meaning: what it is, in a line.
+    """
+
+    learn: Learn
+    spent: Callable[[Population, float], float]
+    is_random: bool
+    meaning: str
+
+
+def _exact(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    return from_codes(list(population.codes), population.domain)
+
+
+def _released(
+    population: Population, p: float, rng: np.random.Generator
+) -> tuple[Tally, Design]:
+    """RR on each attribute at p (section 4.1): a release of its own, before the clustered one."""
+    design = independent(population.domain, p=p)
+    reported = [
+        Channel(c.matrix.cells, c.matrix.signal).randomize(population.cells((j,)), rng)  # type: ignore[attr-defined]
+        for j, c in enumerate(design.clusters)
+    ]
+    return tally_codes([reported], design), design
+
+
+def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    return from_tally(*_released(population, p, rng), debias=True)
+
+
+def _attenuated(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    return from_tally(*_released(population, p, rng), debias=False)
+
+
+def _no_privacy(population: Population, p: float) -> float:
+    return math.inf
+
+
+def _another_release(population: Population, p: float) -> float:
+    return independent(population.domain, p=p).epsilon
+
+
+WAYS: dict[str, Way] = {
+    "exact": Way(
+        _exact, _no_privacy, False, "the true two-way tables, as secure sum gives them; no DP: ε = ∞"
+    ),
+    "attributes": Way(
+        _debiased, _another_release, True, "RR on each attribute at p, debiased; its ε is added"
+    ),
+    "attributes-attenuated": Way(
+        _attenuated,
+        _another_release,
+        True,
+        "RR on each attribute at p, read as it stands (the paper's section 4.1); its ε is added",
+    ),
+}
+"""Every way to learn dependences, by the name `--dependences` knows it under."""
+
+
+def way(name: str) -> Way:
+    """A way by its name."""
+    try:
+        return WAYS[name]
+    except KeyError:
+        raise MdrrError(
+            f"there is no way {name!r} to learn dependences. Known: {', '.join(map(repr, WAYS))}"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Clusters of attributes with the matrix of each."""
+
+    clusters: tuple[Attributes, ...]
+    channels: tuple[Channel, ...]
+
+    @cached_property
+    def home(self) -> dict[int, int]:
+        """The cluster of each attribute."""
+        return {j: c for c, members in enumerate(self.clusters) for j in members}
+
+    @property
+    def epsilon(self) -> float:
+        """What one person spends on her report."""
+        return sum(c.epsilon for c in self.channels)
+
+
+def partition(
+    population: Population, clusters: tuple[Attributes, ...], reading: str, p: float
+) -> Partition:
+    """Clusters with the matrices that a reading of section 6.3 gives them."""
+    channels = tuple(channel(reading, population.shape(members), p) for members in clusters)
+    return Partition(clusters, channels)
+
+
+def alone(population: Population) -> tuple[Attributes, ...]:
+    """RR-Independent's clusters: every attribute on its own."""
+    return tuple((j,) for j in range(len(population.domain)))
+
+
+def clusters_of(
+    dependences: Dependences, population: Population, most: int, least: float
+) -> tuple[Attributes, ...]:
+    """Algorithm 1 with T_v = most and T_d = least."""
+    found = cluster(dependences, population.domain, max_cells=most, min_dependence=least)
+    return population.places(found)
