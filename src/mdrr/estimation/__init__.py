@@ -10,6 +10,8 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.adjust import Adjustment, adjust, rake
 from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
 from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
+from mdrr.estimation.latent import latent
+from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.product import product
 from mdrr.estimation.project import clip_rescale, nearest, project
 from mdrr.estimation.result import Count, Estimate, Table
@@ -21,6 +23,7 @@ __all__ = [
     "Count",
     "Estimate",
     "Joint",
+    "MixtureJoint",
     "ProductJoint",
     "Table",
     "Update",
@@ -31,13 +34,18 @@ __all__ = [
     "dispersion",
     "estimate",
     "invert",
+    "latent",
     "nearest",
     "product",
     "project",
     "rake",
 ]
 
-METHODS: dict[str, Callable[..., Estimate]] = {"product": product, "adjust": adjust}
+METHODS: dict[str, Callable[..., Estimate]] = {
+    "product": product,
+    "adjust": adjust,
+    "latent": latent,
+}
 
 
 def estimate(tally: Tally, design: Design, method: str = "product", **options: Any) -> Estimate:

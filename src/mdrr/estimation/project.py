@@ -56,3 +56,38 @@ def project(values: Array, how: Projection = "euclidean") -> Array:
         raise EstimateError(
             f"there is no projection {how!r}. Known: {', '.join(map(repr, PROJECTIONS))}"
         ) from None
+
+
+def posterior_mean(values: Array, errors: Array) -> Array:
+    """The mean of the distributions an unbiased estimate leaves possible: proper and positive.
+
+    With a flat prior, a true share given an estimate v with standard error σ is normal cut at 0,
+    of mean m(v) = v + σ·φ(v/σ)/Φ(v/σ). The result is m(v − τ) with the τ that makes it sum to 1:
+    the Euclidean projection where the errors are small, without its zeros where they are not.
+
+    Arguments:
+        values: the unbiased estimate, any shape; its whole is one distribution.
+        errors: the standard errors of its cells.
+
+    >>> posterior_mean(np.array([0.7, 0.5, -0.2]), np.full(3, 0.1)).round(3)
+    array([0.586, 0.386, 0.027])
+    >>> posterior_mean(np.array([0.7, 0.5, -0.2]), np.zeros(3)).round(3)
+    array([0.6, 0.4, 0. ])
+    """
+    from scipy.optimize import brentq
+    from scipy.special import log_ndtr
+
+    errors = np.broadcast_to(errors, values.shape)
+    if not errors.max() > 0:
+        return nearest(values)
+    sigma = np.maximum(errors, 1e-9 * errors.max())
+
+    def means(shift: float) -> Array:
+        z = (values - shift) / sigma
+        hazard = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(z))
+        return np.asarray(sigma * np.where(z > -30, z + hazard, -1 / np.minimum(z, -1)))
+
+    reach = float(np.abs(values).max() + values.size * sigma.max() + 1)
+    shift = brentq(lambda t: float(means(t).sum()) - 1, -reach, 1e3 * reach, xtol=1e-14)
+    found = means(float(shift))
+    return np.asarray(found / found.sum())

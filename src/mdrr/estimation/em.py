@@ -1,0 +1,108 @@
+"""EM for latent classes seen through a design, and what it needs.
+
+Responsibilities r_iz ∝ w_z Π_C P_C(y_iC | z); then
+θ_zj(v) ∝ Σ_i r_iz · P(x_ij = v, not noise | z, y_i) + α·π_j(v) and w_z ∝ Σ_i r_iz + α
+(Dempster, Laird and Rubin 1977; Goodman 1974).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mdrr.domain import Domain
+from mdrr.estimation.channel import Stack
+from mdrr.estimation.kernel import expect, in_parts
+from mdrr.estimation.mixture import MixtureJoint
+from mdrr.matrix import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One run of EM: where it ended, how well the reports fit, and why it stopped."""
+
+    mixture: MixtureJoint
+    log_likelihood: float
+    passes: int
+    stopped: Literal["tolerance", "passes"]
+
+
+def random_start(domain: Domain, margins: Sequence[Array], classes: int, seed: int) -> MixtureJoint:
+    """Classes that scatter at random around the attributes' own distributions."""
+    rng = np.random.default_rng(seed)
+    tables = []
+    for margin in margins:
+        scatter = rng.gamma(2.0, 1.0, (len(margin), classes)) if classes > 1 else 1.0
+        table = (margin[:, None] + 1e-3) * scatter * np.ones((1, classes))
+        tables.append(table / table.sum(axis=0))
+    return MixtureJoint(domain, np.full(classes, 1 / classes), tuple(tables))
+
+
+def em(
+    reports: Sequence[Stack],
+    start: MixtureJoint,
+    margins: Sequence[Array],
+    *,
+    passes: int,
+    prior: float,
+    tolerance: float = 1e-9,
+) -> Fit:
+    """EM from a start, for some passes or until a pass gains less than the tolerance a report."""
+    n = sum(float(stack.counts.sum()) for stack in reports)
+    mixture, last = start, -np.inf
+    for done in range(1, passes + 1):
+        mixture, value = step(reports, mixture, margins, prior)
+        if 0 <= value - last < tolerance * n:
+            return Fit(mixture, value, done, "tolerance")
+        last = value
+    return Fit(mixture, last, passes, "passes")
+
+
+def step(
+    reports: Sequence[Stack], mixture: MixtureJoint, margins: Sequence[Array], prior: float
+) -> tuple[MixtureJoint, float]:
+    """One EM pass over the reports: the next mixture, and the log-likelihood of the one given."""
+    sums = [prior * np.repeat(m[:, None], len(mixture.weights), axis=1) for m in margins]
+    sizes = np.full(len(mixture.weights), prior)
+    value = 0.0
+    for stack in reports:
+        value += _visit(stack, mixture, sums, sizes)
+    tables = []
+    for total, before in zip(sums, mixture.tables, strict=True):
+        mass = total.sum(axis=0)
+        tables.append(np.where(mass > 0, total / np.where(mass > 0, mass, 1), before))
+    return MixtureJoint(mixture.domain, sizes / sizes.sum(), tuple(tables)), value
+
+
+def log_likelihood(reports: Sequence[Stack], mixture: MixtureJoint) -> float:
+    """Of the reports under a mixture."""
+    sizes = np.zeros(len(mixture.weights))
+    return sum(_visit(stack, mixture, None, sizes) for stack in reports)
+
+
+def _visit(
+    stack: Stack, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+) -> float:
+    classes = len(mixture.weights)
+    phis = [seen.cells(mixture.tables) for seen in stack.seen]
+    like = np.concatenate([s.likelihood(p) for s, p in zip(stack.seen, phis, strict=True)])
+
+    def part(start: int, stop: int) -> tuple[float, Array, Array]:
+        tallied, counted = np.zeros((len(like), classes)), np.zeros(classes)
+        value = expect(
+            stack.codes, stack.counts, start, stop, like, mixture.weights, tallied, counted
+        )
+        return value, tallied, counted
+
+    parts = in_parts(len(stack.counts), part)
+    if sums is not None:
+        tallied = sum((p[1] for p in parts[1:]), parts[0][1])
+        sizes += sum(p[2] for p in parts)
+        for seen, phi, a, b in zip(
+            stack.seen, phis, stack.bounds[:-1], stack.bounds[1:], strict=True
+        ):
+            seen.collect(phi, like[a:b], tallied[a:b], sums)
+    return sum(p[0] for p in parts)

@@ -1,0 +1,153 @@
+"""Latent classes seen through a design: one estimator for every design, at any dimension.
+
+x ~ Σ_z w_z Π_j θ_zj(x_j), and a report's likelihood is Σ_z w_z Π_C P_C(y_C | z) over the clusters
+she was asked; EM climbs it in closed form. The numbers of classes and of passes are those that
+predict reports held out best. Stopping there is a regularization, which is why EM is not
+accelerated: a faster march to the maximum overfits sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mdrr.design import Design
+from mdrr.domain import Domain
+from mdrr.errors import EstimateError
+from mdrr.estimation.bootstrap import BootstrapSpread
+from mdrr.estimation.channel import Stack, stacks
+from mdrr.estimation.em import em, log_likelihood, random_start, step
+from mdrr.estimation.mixture import average
+from mdrr.estimation.project import posterior_mean
+from mdrr.estimation.result import Estimate
+from mdrr.estimation.unbiased import unbiased
+from mdrr.matrix import Array
+from mdrr.tallies import Tally
+
+CLASSES = (1, 5, 20, 40)
+"""The numbers of classes tried."""
+
+_HELD_OUT = 5
+_EVERY = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How many classes and passes predict held-out reports best; `tried` holds the evidence.
+
+    `tried` are (classes, passes, mean log-likelihood of a held-out report), the best of each.
+    """
+
+    classes: int
+    passes: int
+    tried: tuple[tuple[int, int, float], ...]
+
+
+def latent(
+    tally: Tally,
+    design: Design,
+    *,
+    classes: int | None = None,
+    passes: int | None = None,
+    fits: int = 4,
+    prior: float = 0.3,
+    seed: int = 0,
+) -> Estimate:
+    """Fit latent classes through any design and average several fits.
+
+    Arguments:
+        tally: the reports.
+        design: how they were made.
+        classes: how many classes; chosen by held-out likelihood when not given.
+        passes: how many EM passes; chosen likewise.
+        fits: how many random starts are averaged, which again is a mixture.
+        prior: α, pseudo-reports of every class at the one-attribute distributions.
+        seed: for the starts and the choice of held-out reports.
+
+    Returns:
+        An estimate whose joint is a mixture of products, with intervals by bootstrap.
+    """
+    tally.check(design)
+    if not tally.n:
+        raise EstimateError("the tally is empty: there are no reports to estimate from")
+    for name, value in (("classes", classes), ("passes", passes), ("fits", fits)):
+        if value is not None and value < 1:
+            raise EstimateError(f"{name}={value} must be at least 1")
+    if prior < 0:
+        raise EstimateError(f"prior={prior} must not be negative")
+    reports = stacks(tally, design)
+    margins = one_way(tally, design)
+    choice = choose(reports, design.domain, margins, classes, passes, prior=prior, seed=seed)
+    runs = []
+    for start in range(fits if choice.classes > 1 else 1):
+        first = random_start(design.domain, margins, choice.classes, seed + start)
+        runs.append(em(reports, first, margins, passes=choice.passes, prior=prior))
+    mixture = average([run.mixture for run in runs])
+    return Estimate(
+        domain=design.domain,
+        n=tally.n,
+        method="latent",
+        joint=mixture,
+        spread=BootstrapSpread(tally, design, tuple(run.mixture for run in runs), margins, prior),
+        notes={
+            "classes": choice.classes,
+            "passes": choice.passes,
+            "held_out": choice.tried,
+            "fits": len(runs),
+            "log_likelihood": float(np.mean([run.log_likelihood for run in runs])),
+            "stopped": runs[0].stopped,
+        },
+    )
+
+
+def one_way(tally: Tally, design: Design) -> tuple[Array, ...]:
+    """Every attribute's own distribution, proper and positive."""
+    margins = []
+    for name in design.domain.names:
+        found = unbiased(tally, design, [name])
+        if found is None:
+            raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
+        margins.append(posterior_mean(found.values, np.sqrt(found.variances(population=True))))
+    return tuple(margins)
+
+
+def choose(
+    reports: Sequence[Stack],
+    domain: Domain,
+    margins: Sequence[Array],
+    classes: int | None,
+    passes: int | None,
+    *,
+    prior: float,
+    seed: int,
+    most_passes: int = 150,
+) -> Choice:
+    """The numbers of classes and passes that predict a fifth of the people best from the others.
+
+    Both halves are drawn person by person, so a report given by many is split as well.
+    """
+    if passes is not None and classes is not None:
+        return Choice(classes, passes, ())
+    rng = np.random.default_rng(seed)
+    held = [rng.binomial(s.counts.astype(np.int64), 1 / _HELD_OUT).astype(float) for s in reports]
+    train = [s.with_counts(s.counts - h) for s, h in zip(reports, held, strict=True)]
+    test = [s.with_counts(h) for s, h in zip(reports, held, strict=True)]
+    n = sum(float(s.counts.sum()) for s in test)
+    if not n or not sum(float(s.counts.sum()) for s in train):
+        return Choice(classes or 1, passes or most_passes, ())
+    tried = []
+    for count in CLASSES if classes is None else (classes,):
+        mixture = random_start(domain, margins, count, seed)
+        path: list[tuple[float, int]] = []
+        for done in range(1, (passes or most_passes) + 1):
+            mixture, _ = step(train, mixture, margins, prior)
+            if done % _EVERY == 0 or done == passes:
+                path.append((log_likelihood(test, mixture) / n, done))
+                if len(path) > 2 and path[-1][0] < path[-2][0] < path[-3][0]:
+                    break
+        best = max(path) if passes is None else path[-1]
+        tried.append((count, best[1], best[0]))
+    chosen = max(tried, key=lambda entry: entry[2])
+    return Choice(chosen[0], chosen[1], tuple(tried))
