@@ -65,6 +65,13 @@ class Organiser:
         """Ids of the people who joined, in order."""
         return tuple(sorted(self._joined["party"]))
 
+    def key_of(self, name: str) -> bytes | None:
+        """The signing key of somebody who joined."""
+        for members in self._joined.values():
+            if name in members:
+                return members[name].signing
+        return None
+
     def invite(self) -> Message:
         """The signed terms."""
         return self.terms.message(self._identity)

@@ -1,0 +1,219 @@
+"""Running a role for real: a party, a person who reports, an aggregator, each over a relay.
+
+Clocks and retries live here. `patience` is how long a role waits for others at one step before it
+aborts, naming who is missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import ProtocolError
+from mdrr.securesum.abort import Abort
+from mdrr.securesum.aggregator import Aggregator
+from mdrr.securesum.history import History
+from mdrr.securesum.keys import Identity
+from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.message import Message
+from mdrr.securesum.opening import total
+from mdrr.securesum.organiser import join
+from mdrr.securesum.paper import Party
+from mdrr.securesum.person import make_report
+from mdrr.securesum.question import Question
+from mdrr.securesum.roster import Batch, Roster
+from mdrr.securesum.terms import FLOOR, Terms
+from mdrr.securesum.transport.client import RelayClient
+from mdrr.source import Source
+
+Answer = Callable[[Question], npt.NDArray[np.uint8]]
+"""Given the question of the terms, the one-hot vector to contribute."""
+T = TypeVar("T", Roster, Batch)
+_POLL = 5.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended well.
+
+    Arguments:
+        totals: int64 (cells,).
+        people: how many people are in them.
+        terms: what was asked.
+        note: what a participant should know, in plain words.
+    """
+
+    totals: npt.NDArray[np.int64]
+    people: int
+    terms: Terms
+    note: str = ""
+
+
+def enter(
+    client: RelayClient, identity: Identity, organiser: str | None, role: str = "party"
+) -> Terms:
+    """Read and check the terms, and ask to take part."""
+    terms = Terms.read(client.terms(), organiser)
+    client.post(join(identity, terms, role))
+    return terms
+
+
+def await_list(
+    client: RelayClient, terms: Terms, kind: type[T], name: str, patience: float
+) -> tuple[T, list[Message | ProtocolError]]:
+    """Wait for the signed roster or batch; returns it with whatever arrived after it."""
+    deadline = time.monotonic() + patience
+    aside: list[str] = []
+    while (left := deadline - time.monotonic()) > 0:
+        arrived = client.fetch(min(left, _POLL))
+        for k, message in enumerate(arrived):
+            try:
+                if isinstance(message, ProtocolError):
+                    raise message
+                return kind.read(message, terms), arrived[k + 1 :]
+            except ProtocolError as error:
+                aside.append(str(error))
+    reason = f"no signed {name} arrived in time" + (f"; set aside: {aside[0]}" if aside else "")
+    raise Abort(name, reason).error
+
+
+def run_party(
+    client: RelayClient,
+    identity: Identity,
+    answer: Answer,
+    source: Source,
+    *,
+    organiser: str | None,
+    history: History | None = None,
+    minimum: int = FLOOR,
+    roster_digest: str | None = None,
+) -> Outcome:
+    """Take part in a paper-mode run and return its totals.
+
+    Arguments:
+        client: the connection to the relay.
+        identity: the party's keys.
+        answer: makes her vector.
+        source: where her shares come from.
+        organiser: id of the organiser, learnt by another way; None trusts the relay's word.
+        history: groups she helped to open before.
+        minimum: the fewest parties she accepts.
+        roster_digest: when given, the only roster she accepts (agreed among the parties).
+    """
+    terms = enter(client, identity, organiser)
+    roster, early = await_list(client, terms, Roster, "roster", client.patience)
+    if roster_digest is not None and roster.digest != roster_digest:
+        raise Abort("roster", "the roster is not the one that was agreed on").error
+    vector = answer(terms.question)
+    party = Party(identity, roster, vector, source=source, history=history, minimum=minimum)
+    _post(client, party.start())
+    _drive(client, party, early)
+    return Outcome(party.result(), len(roster.members), terms)
+
+
+def _post(client: RelayClient, messages: list[Message]) -> None:
+    for message in messages:
+        client.post(message)
+
+
+def _drive(client: RelayClient, party: Party, early: list[Message | ProtocolError]) -> None:
+    arrived, step, since = early, party.step, time.monotonic()
+    while True:
+        for message in arrived:
+            if isinstance(message, ProtocolError):
+                party.set_aside.append("something that is not a message")
+            else:
+                _post(client, party.receive(message))
+        if party.finished:
+            return
+        if party.step != step:
+            step, since = party.step, time.monotonic()
+        left = since + client.patience - time.monotonic()
+        if left <= 0:
+            _post(client, party.expire())
+            return
+        arrived = client.fetch(min(left, _POLL))
+
+
+def run_person(
+    client: RelayClient,
+    identity: Identity,
+    answer: Answer,
+    source: Source,
+    *,
+    organiser: str | None,
+) -> Batch:
+    """Report to the aggregators of a batch; returns the batch, whose `trust` she should read."""
+    terms = enter(client, identity, organiser)
+    batch, _ = await_list(client, terms, Batch, "batch", client.patience)
+    _post(client, make_report(identity, batch, answer(terms.question), source))
+    return batch
+
+
+def run_aggregator(
+    client: RelayClient,
+    identity: Identity,
+    ledger: SqliteLedger,
+    *,
+    organiser: str | None,
+    minimum: int = FLOOR,
+) -> Outcome:
+    """Serve as an aggregator until the batch is opened; safe to kill and start again.
+
+    Arguments:
+        client: the connection to the relay.
+        identity: the aggregator's keys, the same after a restart.
+        ledger: its notes, the same file after a restart.
+        organiser: id of the organiser.
+        minimum: the fewest people it opens a total for.
+    """
+    terms = enter(client, identity, organiser, "aggregator")
+    batch, arrived = await_list(client, terms, Batch, "batch", client.patience)
+    machine = Aggregator(identity, batch, client.enrolled(), ledger, minimum=minimum)
+    openings: dict[str, Message] = {}
+    since = time.monotonic()
+    while True:
+        said: list[Message] = []
+        ledger.begin()
+        for message in arrived:
+            said += _aggregate(machine, message, openings)
+        ledger.commit()  # durable before anything is said
+        for message in said:
+            client.post(message)
+            if message.kind == "opening":
+                openings[message.sender] = message
+        if machine.aborted is not None:
+            raise machine.aborted.error
+        if len(openings) == len(batch.ids):
+            totals, people = total(openings.values(), batch)
+            return Outcome(totals, people, terms, batch.trust)
+        if arrived:
+            since = time.monotonic()
+        left = since + client.patience - time.monotonic()
+        if left <= 0:
+            for message in machine.expire():
+                client.post(message)
+            missing = tuple(name for name in batch.ids if name not in openings)
+            raise (machine.aborted or Abort("opened", "no opening arrived in time", missing)).error
+        arrived = client.fetch(min(left, _POLL))
+
+
+def _aggregate(
+    machine: Aggregator, message: Message | ProtocolError, openings: dict[str, Message]
+) -> list[Message]:
+    if isinstance(message, ProtocolError):
+        return []
+    if message.kind == "opening":
+        openings.setdefault(message.sender, message)
+        return []
+    if message.kind == "abort" and machine.step != "opened":
+        return machine.heed(message)
+    try:
+        return machine.receive(message)
+    except ProtocolError:
+        return []  # it does not count; who sent it sees that in the aggregators' lists
