@@ -24,7 +24,7 @@ from mdrr.securesum.history import check_apart
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.opening import accepted_body, common, opening_body, read_accepted
+from mdrr.securesum.opening import accepted_body, common, opening_body, read_abort, read_accepted
 from mdrr.securesum.person import Part, open_share, read_part
 from mdrr.securesum.roster import Batch, check_organiser_of, enrolment_digest
 from mdrr.securesum.terms import FLOOR
@@ -96,6 +96,8 @@ class Aggregator:
             return self._close(message)
         if message.kind == "accepted":
             return self._take_list(message)
+        if message.kind == "abort":
+            self.aborted = read_abort(message, self._batch)
         return []
 
     def _take_report(self, message: Message) -> None:

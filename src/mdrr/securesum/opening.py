@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
+from mdrr.securesum.abort import Abort
 from mdrr.securesum.message import Message
 from mdrr.securesum.roster import Batch
 from mdrr.securesum.wire import Fields, digest, encode64
@@ -99,6 +100,12 @@ def total(openings: Iterable[Message], batch: Batch) -> tuple[npt.NDArray[np.int
     totals = summed.astype(np.int64)
     batch.terms.question.check(totals, people)
     return totals, people
+
+
+def read_abort(message: Message, batch: Batch) -> Abort:
+    """Why an aggregator of the batch stopped."""
+    _check_aggregator(message, batch, "abort")
+    return Abort.from_dict(message.body)
 
 
 def _check_aggregator(message: Message, batch: Batch, kind: str) -> None:

@@ -211,8 +211,6 @@ def _aggregate(
     if message.kind == "opening":
         openings.setdefault(message.sender, message)
         return []
-    if message.kind == "abort" and machine.step != "opened":
-        return machine.heed(message)
     try:
         return machine.receive(message)
     except ProtocolError:

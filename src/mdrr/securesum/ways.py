@@ -1,0 +1,218 @@
+"""The paper's three ways to learn which attributes go together, each with what it costs.
+
+    attributes   section 4.1: randomized response on each attribute, debiased afterwards
+    securesum    section 4.2: exact pair tables by secure sum; no differential privacy
+    pairs        section 4.3: randomized response on each pair, tallied by secure sum
+
+In simulation, on records nobody would hold in one place. A secure sum is exact, so what the network
+would open is computed directly; with `messages=True` every message of the protocol is really
+sealed, signed, sent and opened in this process, and the result is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.clustering import cluster
+from mdrr.dependence import Dependences, debiased, from_tables, from_tally
+from mdrr.domain import Domain
+from mdrr.errors import ProtocolError
+from mdrr.estimation.pairs import PairTable
+from mdrr.frames import encode
+from mdrr.matrix import Matrix
+from mdrr.protocols import independent
+from mdrr.randomizer import randomize_codes
+from mdrr.securesum.question import Question, Tables
+from mdrr.securesum.rehearse import rehearse
+from mdrr.securesum.statement import Statement, of_attributes, of_pairs, of_secure_sum
+from mdrr.securesum.terms import LEAST
+from mdrr.source import Source, SystemSource
+from mdrr.tallies import tally_reports
+
+Way: TypeAlias = Literal["attributes", "securesum", "pairs"]
+Mode: TypeAlias = Literal["paper", "aggregators"]
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """Dependences, with the tables behind them and what learning them revealed.
+
+    Arguments:
+        domain: the attributes.
+        dependences: of every pair.
+        privacy: what one person's taking part reveals, stated honestly.
+        people: how many took part.
+        tables: the pair tables (exact, or estimated for `pairs`); empty for `attributes`.
+    """
+
+    domain: Domain
+    dependences: Dependences
+    privacy: Statement
+    people: int
+    tables: Tables
+
+    def cluster(self, *, max_cells: int, min_dependence: float) -> tuple[tuple[str, ...], ...]:
+        """Algorithm 1 on these dependences."""
+        return cluster(
+            self.dependences, self.domain, max_cells=max_cells, min_dependence=min_dependence
+        )
+
+
+def dependences(
+    people: Any,
+    domain: Domain,
+    *,
+    via: Way = "attributes",
+    p: float | None = None,
+    epsilon: float | None = None,
+    mode: Mode = "aggregators",
+    messages: bool = False,
+    minimum: int = LEAST,
+    delta: float = 1e-6,
+    source: Source | None = None,
+) -> Assessment:
+    """Learn the dependence of every pair of attributes in one of the paper's three ways.
+
+    Arguments:
+        people: true records, a frame or one code column per attribute; or, for `securesum`, the
+            tables a secure sum opened, `{(first, second): counts}`.
+        domain: what was asked.
+        via: `attributes`, `securesum` or `pairs`.
+        p: for `attributes` and `pairs`, the probability of keeping each true answer (pair).
+        epsilon: instead of p, what one person spends in all.
+        mode: which secure sum: `aggregators`, or the paper's own among at most about 100 people.
+        messages: send every message of the protocol in this process instead of adding up.
+        minimum: the fewest people a secure sum opens for.
+        delta: for `pairs`, the δ of the bound from shuffling.
+        source: where randomness comes from; the system's CSPRNG by default.
+
+    Returns:
+        The dependences with their privacy statement.
+
+    Example:
+        >>> from mdrr import Attribute, SeededSource
+        >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v"))))
+        >>> both = np.arange(40) % 2
+        >>> found = dependences([both, both], d, via="securesum")
+        >>> found.dependences["a", "b"], found.privacy.epsilon
+        (1.0, inf)
+    """
+    source = SystemSource() if source is None else source
+    if via == "securesum" and isinstance(people, Mapping):
+        return _from_opened(people, domain)
+    if isinstance(people, Mapping):
+        raise ProtocolError(f"via={via!r} needs records; opened tables are for via='securesum'")
+    codes = people if _are_codes(people) else encode(people, domain)
+    if via == "attributes":
+        return _by_attributes(codes, domain, p, epsilon, source)
+    if via == "securesum":
+        if p is not None or epsilon is not None:
+            raise ProtocolError(
+                "exact tables by secure sum are not randomized; p and epsilon are for "
+                "via='attributes' or via='pairs'"
+            )
+        question = Question(domain)
+    elif via == "pairs":
+        question = pairs_question(domain, p=p, epsilon=epsilon)
+    else:
+        raise ProtocolError(f"via={via!r} is not known. Known: attributes, securesum, pairs")
+    totals, n = _sum(question, codes, mode, messages, minimum, source)
+    return assess(question, totals, n, delta=delta)
+
+
+def pairs_question(domain: Domain, *, p: float | None, epsilon: float | None) -> Question:
+    """Section 4.3's matrices; a whole ε is split evenly over the m(m−1)/2 pairs."""
+    if epsilon is not None:
+        epsilon = epsilon / math.comb(len(domain), 2)
+    return Question.randomized(domain, p=p, epsilon=epsilon)
+
+
+def assess(
+    question: Question, totals: npt.NDArray[np.int64], people: int, *, delta: float = 1e-6
+) -> Assessment:
+    """Dependences from what a secure sum opened: the last step of sections 4.2 and 4.3.
+
+    Arguments:
+        question: what was summed.
+        totals: int64 (cells,).
+        people: how many people are in the totals.
+        delta: the δ of the bound from shuffling, when pairs were randomized.
+    """
+    question.check(totals, people)
+    tables, domain = question.tables(totals), question.domain
+    if not question.matrices:
+        found = from_tables(tables, domain)
+        return Assessment(domain, found, of_secure_sum(people), people, tables)
+    values = np.eye(len(domain))
+    for (i, j), matrix in zip(question.pairs, question.matrices, strict=True):
+        pair = domain.attributes[i], domain.attributes[j]
+        names = pair[0].name, pair[1].name
+        values[i, j] = values[j, i] = debiased(
+            _unbiased(tables[names] / people, names, matrix, people), *pair
+        )
+    privacy = of_pairs(question.matrices, people, delta)
+    return Assessment(domain, Dependences(domain.names, values), privacy, people, tables)
+
+
+def _unbiased(
+    shares: npt.NDArray[np.float64], names: tuple[str, str], matrix: Matrix, people: int
+) -> PairTable:
+    """The estimated table with the variance of each cell.
+
+    π̂_v is the mean over people of M[v, y] with M = (Pᵀ)⁻¹, so Var = (Σ_y λ_y M[v,y]² − π̂_v²)/n.
+    """
+    flat = shares.ravel()
+    inverse = matrix.solve(np.eye(matrix.outcomes))  # [y, v]
+    second_moment = matrix.forward(flat) @ inverse**2
+    variances = np.maximum(second_moment - flat**2, 0.0) / people
+    return PairTable(names, shares, variances.reshape(shares.shape), people)
+
+
+def _by_attributes(
+    codes: Sequence[npt.NDArray[Any]],
+    domain: Domain,
+    p: float | None,
+    epsilon: float | None,
+    source: Source,
+) -> Assessment:
+    design = independent(domain, p=p, epsilon=epsilon)
+    tally = tally_reports(randomize_codes(codes, design, source), design)
+    found = from_tally(tally, design)
+    return Assessment(domain, found, of_attributes(design, tally.n), tally.n, {})
+
+
+def _from_opened(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain) -> Assessment:
+    held = {pair: np.asarray(table, np.float64) for pair, table in tables.items()}
+    people = {int(table.sum()) for table in held.values()}
+    if len(people) != 1:
+        raise ProtocolError("opened tables must all count the same people")
+    n = people.pop()
+    return Assessment(domain, from_tables(held, domain), of_secure_sum(n), n, held)
+
+
+def _sum(
+    question: Question,
+    codes: Sequence[npt.ArrayLike],
+    mode: str,
+    messages: bool,
+    minimum: int,
+    source: Source,
+) -> tuple[npt.NDArray[np.int64], int]:
+    people = len(np.asarray(codes[0]))
+    if people < minimum:
+        raise ProtocolError(
+            f"{people} people are fewer than the minimum of {minimum}: nothing is opened"
+        )
+    if messages:
+        return rehearse(question, codes, mode, minimum, source)
+    return question.sums(codes, source), people
+
+
+def _are_codes(people: Any) -> bool:
+    return isinstance(people, list | tuple)
