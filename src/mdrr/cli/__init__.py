@@ -12,7 +12,13 @@ import sys
 from importlib import import_module
 from typing import Any
 
-COMMANDS = (("design", "Before the survey"),)
+COMMANDS = (
+    ("design", "Before the survey"),
+    ("relay", "Dependences without trust"),
+    ("party", "Dependences without trust"),
+    ("aggregator", "Dependences without trust"),
+    ("securesum", "Dependences without trust"),
+)
 """Every command and the group it stands under in `mdrr --help`, in that order."""
 
 

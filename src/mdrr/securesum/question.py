@@ -7,6 +7,7 @@ a cell drawn from that pair's randomization matrix (4.3). The sum over people is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,3 +192,8 @@ class Question:
         matrices = tuple(matrix_from_dict(one) for one in read.array("matrices", 500_000))
         read.finish()
         return cls(domain, matrices)
+
+
+def randomized_in_all(domain: Domain, epsilon: float) -> Question:
+    """Section 4.3 with one ε for everything: split evenly over the m(m−1)/2 pairs."""
+    return Question.randomized(domain, epsilon=epsilon / math.comb(len(domain), 2))

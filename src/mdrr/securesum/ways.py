@@ -11,7 +11,6 @@ sealed, signed, sent and opened in this process, and the result is the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -28,7 +27,7 @@ from mdrr.frames import encode
 from mdrr.matrix import Matrix
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
-from mdrr.securesum.question import Question, Tables
+from mdrr.securesum.question import Question, Tables, randomized_in_all
 from mdrr.securesum.rehearse import rehearse
 from mdrr.securesum.statement import Statement, of_attributes, of_pairs, of_secure_sum
 from mdrr.securesum.terms import LEAST
@@ -119,18 +118,15 @@ def dependences(
             )
         question = Question(domain)
     elif via == "pairs":
-        question = pairs_question(domain, p=p, epsilon=epsilon)
+        question = (
+            Question.randomized(domain, p=p)
+            if epsilon is None
+            else randomized_in_all(domain, epsilon)
+        )
     else:
         raise ProtocolError(f"via={via!r} is not known. Known: attributes, securesum, pairs")
     totals, n = _sum(question, codes, mode, messages, minimum, source)
     return assess(question, totals, n, delta=delta)
-
-
-def pairs_question(domain: Domain, *, p: float | None, epsilon: float | None) -> Question:
-    """Section 4.3's matrices; a whole ε is split evenly over the m(m−1)/2 pairs."""
-    if epsilon is not None:
-        epsilon = epsilon / math.comb(len(domain), 2)
-    return Question.randomized(domain, p=p, epsilon=epsilon)
 
 
 def assess(

@@ -54,15 +54,6 @@ class Outcome:
     note: str = ""
 
 
-def enter(
-    client: RelayClient, identity: Identity, organiser: str | None, role: str = "party"
-) -> Terms:
-    """Read and check the terms, and ask to take part."""
-    terms = Terms.read(client.terms(), organiser)
-    client.post(join(identity, terms, role))
-    return terms
-
-
 def await_list(
     client: RelayClient, terms: Terms, kind: type[T], name: str, patience: float
 ) -> tuple[T, list[Message | ProtocolError]]:
@@ -87,8 +78,8 @@ def run_party(
     identity: Identity,
     answer: Answer,
     source: Source,
+    terms: Terms,
     *,
-    organiser: str | None,
     history: History | None = None,
     minimum: int = FLOOR,
     roster_digest: str | None = None,
@@ -100,12 +91,12 @@ def run_party(
         identity: the party's keys.
         answer: makes her vector.
         source: where her shares come from.
-        organiser: id of the organiser, learnt by another way; None trusts the relay's word.
+        terms: as `Terms.read` returned them.
         history: groups she helped to open before.
         minimum: the fewest parties she accepts.
         roster_digest: when given, the only roster she accepts (agreed among the parties).
     """
-    terms = enter(client, identity, organiser)
+    client.post(join(identity, terms))
     roster, early = await_list(client, terms, Roster, "roster", client.patience)
     if roster_digest is not None and roster.digest != roster_digest:
         raise Abort("roster", "the roster is not the one that was agreed on").error
@@ -145,11 +136,10 @@ def run_person(
     identity: Identity,
     answer: Answer,
     source: Source,
-    *,
-    organiser: str | None,
+    terms: Terms,
 ) -> Batch:
     """Report to the aggregators of a batch; returns the batch, whose `trust` she should read."""
-    terms = enter(client, identity, organiser)
+    client.post(join(identity, terms))
     batch, _ = await_list(client, terms, Batch, "batch", client.patience)
     _post(client, make_report(identity, batch, answer(terms.question), source))
     return batch
@@ -159,8 +149,8 @@ def run_aggregator(
     client: RelayClient,
     identity: Identity,
     ledger: SqliteLedger,
+    terms: Terms,
     *,
-    organiser: str | None,
     minimum: int = FLOOR,
 ) -> Outcome:
     """Serve as an aggregator until the batch is opened; safe to kill and start again.
@@ -169,10 +159,10 @@ def run_aggregator(
         client: the connection to the relay.
         identity: the aggregator's keys, the same after a restart.
         ledger: its notes, the same file after a restart.
-        organiser: id of the organiser.
+        terms: as `Terms.read` returned them.
         minimum: the fewest people it opens a total for.
     """
-    terms = enter(client, identity, organiser, "aggregator")
+    client.post(join(identity, terms, "aggregator"))
     batch, arrived = await_list(client, terms, Batch, "batch", client.patience)
     machine = Aggregator(identity, batch, client.enrolled(), ledger, minimum=minimum)
     openings: dict[str, Message] = {}

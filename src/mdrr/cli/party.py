@@ -1,0 +1,76 @@
+"""`mdrr party`: take part in a secure sum with one record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdrr.cli.options import AsJson
+
+EXAMPLE = "mdrr party --relay http://127.0.0.1:8765 --organiser ID --record me.json --state me"
+
+
+def party(
+    relay: Annotated[str, typer.Option(help="Address of the relay.")],
+    record: Annotated[Path, typer.Option(help="Your answers: a JSON object, attribute to label.")],
+    state: Annotated[Path, typer.Option(help="Folder for your keys and earlier groups.")],
+    organiser: Annotated[
+        str | None,
+        typer.Option(help="The organiser's id, learnt by another way than from the relay."),
+    ] = None,
+    roster: Annotated[
+        str | None, typer.Option(help="Accept only this roster digest, agreed on beforehand.")
+    ] = None,
+    minimum: Annotated[int, typer.Option(help="Take part among no fewer people.")] = 3,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for others at a step.")] = 600.0,
+    json: AsJson = False,
+) -> None:
+    """Contribute your answers to a secure sum; in paper mode, see what it opened."""
+    from mdrr.cli.screen import note
+    from mdrr.columns import require
+    from mdrr.errors import ProtocolError
+
+    require("httpx", "server")
+    from mdrr.securesum.ask import read_record
+    from mdrr.securesum.history import FileHistory
+    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.transport.client import RelayClient
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.transport.roles import run_party, run_person
+    from mdrr.source import SystemSource
+
+    source = SystemSource()
+    identity = load_or_make(state / "keys.json", source)
+    client = RelayClient(relay, identity.id, patience=patience)
+    terms = Terms.read(client.terms(), organiser)
+    if terms.minimum < minimum:
+        raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
+    if organiser is None:
+        note("No --organiser given: whoever answers at this address is believed to be the one.")
+    codes = read_record(record, terms.question.domain)
+
+    def answer(question: object) -> object:
+        return terms.question.encode(codes, source)
+
+    if terms.mode == "aggregators":
+        batch = run_person(client, identity, answer, source, terms)  # type: ignore[arg-type]
+        _say_reported(batch.trust, client.sent, json)
+        return
+    outcome = run_party(
+        client, identity, answer, source, terms,  # type: ignore[arg-type]
+        history=FileHistory(state / "history.json"), minimum=minimum, roster_digest=roster,
+    )  # fmt: skip
+    from mdrr.cli.securesum import show_outcome
+
+    show_outcome(outcome, as_json=json)
+
+
+def _say_reported(trust: str, sent: int, as_json: bool) -> None:
+    from mdrr.cli.screen import print_json, print_text
+
+    if as_json:
+        print_json({"reported": True, "bytes_sent": sent, "trust": trust})
+    else:
+        print_text(f"Reported ({sent:,} bytes sent). {trust}")

@@ -1,0 +1,35 @@
+"""Keys on disk: one JSON file, readable by its owner only, made once and used for every run.
+
+Keep it: earlier groups are recognised by these keys, and an aggregator opens its ledger with them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mdrr.securesum.history import write_atomically
+from mdrr.securesum.keys import KEY_BYTES, Identity
+from mdrr.securesum.wire import Fields, canonical, encode64, parse
+from mdrr.source import Source
+
+
+def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
+    """The identity in a file; a fresh one, saved there, when the file does not exist.
+
+    Arguments:
+        path: the file.
+        source: where a fresh identity's keys come from.
+        operator: who runs it, for an aggregator.
+    """
+    if not path.exists():
+        made = Identity.generate(source, operator)
+        fields = {
+            "signing": encode64(made.signing_secret),
+            "sealing": encode64(made.sealing_secret),
+        }
+        write_atomically(path, canonical(fields))
+        return made
+    read = Fields(parse(path.read_bytes()), f"the key file {path}")
+    identity = Identity(read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES), operator)
+    read.finish()
+    return identity
