@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from mdrr.datasets import adult_domain
 from mdrr.domain import Domain
 from mdrr.errors import SchemaError
-from mdrr.survey import Survey
 
 
 def read_domain(name: str) -> Domain:
@@ -18,6 +16,8 @@ def read_domain(name: str) -> Domain:
         name: a path, or "adult".
     """
     if name == "adult":
+        from mdrr.datasets import adult_domain
+
         return adult_domain()
     path = Path(name)
     if path.suffix == ".json":
@@ -25,6 +25,8 @@ def read_domain(name: str) -> Domain:
             return Domain.from_dict(json.loads(path.read_text()))
         except json.JSONDecodeError:
             raise SchemaError(f"{name} is not JSON") from None
+    from mdrr.survey import Survey  # late: a party needs neither this nor scipy behind it
+
     return Survey.load(path).domain
 
 
