@@ -40,6 +40,7 @@ ORDER = (
     "synthesis",
     "labels",
     "frames",
+    "weighting",
     "survey",
     "files",
     "datasets",

@@ -25,6 +25,7 @@ _HOMES = {
     "Query": "query",
     "Questionnaire": "design",
     "SeededSource": "source",
+    "Survey": "survey",
     "SystemSource": "source",
     "Table": "estimation",
     "Tally": "tallies",
@@ -42,6 +43,7 @@ _HOMES = {
     "sampled": "protocols",
     "synthesize": "synthesis",
     "tally": "frames",
+    "weigh": "weighting",
 }
 _MODULES = ("datasets", "privacy", "theory")
 
@@ -59,6 +61,7 @@ __all__ = [
     "Query",
     "Questionnaire",
     "SeededSource",
+    "Survey",
     "SystemSource",
     "Table",
     "Tally",
@@ -79,6 +82,7 @@ __all__ = [
     "synthesize",
     "tally",
     "theory",
+    "weigh",
     "__version__",
 ]
 
@@ -98,8 +102,10 @@ if TYPE_CHECKING:
     from mdrr.query import Query
     from mdrr.respondent import respond
     from mdrr.source import SeededSource, SystemSource
+    from mdrr.survey import Survey
     from mdrr.synthesis import synthesize
     from mdrr.tallies import Tally
+    from mdrr.weighting import weigh
 
 
 def __getattr__(name: str) -> Any:

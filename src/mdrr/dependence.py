@@ -7,7 +7,7 @@ and debiased (unbiased table, with what its noise adds to χ² taken off).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -123,16 +123,22 @@ def from_tables(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain)
     return _each_pair(domain, measure)
 
 
-def from_codes(codes: list[npt.NDArray[Any]], domain: Domain) -> Dependences:
+def from_codes(codes: Sequence[npt.NDArray[Any]], domain: Domain) -> Dependences:
     """Dependences of true records as code columns: for simulation, since nobody holds them."""
+    return from_tables(pair_tables(codes, domain), domain)
+
+
+def pair_tables(
+    codes: Sequence[npt.NDArray[Any]], domain: Domain
+) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
+    """The two-way table of every pair of code columns; tables of chunks add up."""
     tables = {}
     for i, j in combinations(range(len(domain)), 2):
         shape = domain.shape[i], domain.shape[j]
         cells = codes[i].astype(np.int64) * shape[1] + codes[j]
-        tables[domain.names[i], domain.names[j]] = np.bincount(
-            cells, minlength=shape[0] * shape[1]
-        ).reshape(shape)
-    return from_tables(tables, domain)
+        counts = np.bincount(cells, minlength=shape[0] * shape[1])
+        tables[domain.names[i], domain.names[j]] = counts.reshape(shape)
+    return tables
 
 
 def from_tally(tally: Tally, design: Design, *, debias: bool = True) -> Dependences:

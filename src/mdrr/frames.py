@@ -180,11 +180,7 @@ def _names(wrapped: Any) -> list[str]:
 def _read(frame: Any, wanted: tuple[str, ...] | None) -> Any:
     """The wanted columns in memory, or an error naming the one that is missing."""
     nw = require("narwhals", "frames")
-    names = [str(name) for name in getattr(frame, "columns", ()) if isinstance(name, str)]
-    names = names or list(getattr(frame, "column_names", ()))
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise SchemaError(f"the frame has two columns named {twice!r}. Rename or drop one")
+    _refuse_twins(frame)
     wrapped = _wrap(frame)
     names = _names(wrapped)
     for name in wanted or ():
@@ -199,6 +195,17 @@ def _read(frame: Any, wanted: tuple[str, ...] | None) -> Any:
     if len(native) == 0:
         raise SchemaError("the frame has no rows: there is nobody to read")
     return native
+
+
+def _refuse_twins(frame: Any) -> None:
+    """Refuse two columns of one name, which only pandas and PyArrow allow."""
+    names = getattr(frame, "column_names", None)
+    if names is None and not hasattr(frame, "collect"):
+        names = getattr(frame, "columns", None)
+    listed = [] if names is None else list(names)
+    if len(set(listed)) < len(listed):
+        twice = next(name for i, name in enumerate(listed) if name in listed[:i])
+        raise SchemaError(f"the frame has two columns named {twice!r}. Rename or drop one")
 
 
 def _occurring(column: Any, name: str) -> Attribute:

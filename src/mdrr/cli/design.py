@@ -99,7 +99,11 @@ def summary(made: Design) -> dict[str, Any]:
                 "share": q.weight / sum(other.weight for other in made.questionnaires),
                 "epsilon": q.epsilon,
                 "clusters": [
-                    {"attributes": list(c.attributes), "cells": c.matrix.cells, "epsilon": c.epsilon}
+                    {
+                        "attributes": list(c.attributes),
+                        "cells": c.matrix.cells,
+                        "epsilon": c.epsilon,
+                    }
                     for c in q.clusters
                 ],
             }

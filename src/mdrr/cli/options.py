@@ -28,3 +28,19 @@ Seed: TypeAlias = Annotated[
     int | None,
     typer.Option("--seed", help="For simulation only: who knows the seed undoes the noise."),
 ]
+Counted: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(metavar="REPORTS...", help="Tallies (.json) or reports (.parquet .csv .jsonl)."),
+]
+Method: TypeAlias = Annotated[str, typer.Option(help="The estimator: product, adjust, …")]
+Level: TypeAlias = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
+TrueData: TypeAlias = Annotated[
+    bool,
+    typer.Option("--true-data", help="The files hold true answers: for simulation, it is a leak."),
+]
+SurveyFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--survey", "-s", help="The survey file (TOML).")
+]
+MaybeDesignFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--design", "-d", help="The design (JSON).")
+]

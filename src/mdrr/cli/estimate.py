@@ -1,0 +1,128 @@
+"""`mdrr estimate`: tables of the true distribution, with intervals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method
+from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.errors import EstimateError, MdrrError
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.estimation import Estimate, Table
+    from mdrr.tallies import Tally
+
+EXAMPLE = "mdrr estimate tally.json --design design.json --table sex,income"
+
+
+def estimate(
+    reports: Counted,
+    design: DesignFile,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Attributes of a table, as in sex,income; repeatable. All, singly, else."
+        ),
+    ] = None,
+    method: Method = "product",
+    projection: Annotated[
+        str | None, typer.Option(help="How estimates become proper: euclidean, clip or bayes.")
+    ] = None,
+    level: Level = 0.95,
+    out: MaybeOut = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate tables of the true distribution from randomized reports."""
+    made = load_design(design)
+    asked = [split(names) for names in table or made.domain.names]
+    if out is not None:
+        _check_out(out, asked)
+    tally = load_tally(reports, made, quiet=as_json)
+    found = estimated(tally, made, method, projection)
+    tables = [found.table(*names, level=level) for names in asked]
+    fields = {
+        "n": found.n,
+        "method": found.method,
+        "level": level,
+        "tables": [table_fields(each) for each in tables],
+    }
+    if out is not None:
+        _write(out, fields, tables)
+    if as_json:
+        print_json(fields)
+        return
+    for each in tables:
+        heads = [*each.attributes, "probability", "low", "high"]
+        rows = [[*c["labels"], c["probability"], c["low"], c["high"]] for c in cells(each)]
+        print_table(heads, rows, title=" × ".join(each.attributes))
+    print_text(f"{found.n:,} reports, method {found.method}, {level:.0%} intervals.")
+
+
+def split(names: str) -> tuple[str, ...]:
+    """Attributes written 'sex,income'.
+
+    >>> split("sex, income")
+    ('sex', 'income')
+    """
+    return tuple(name.strip() for name in names.split(","))
+
+
+def estimated(tally: Tally, design: Design, method: str, projection: str | None = None) -> Estimate:
+    """The estimate of a named method, with the options that it takes."""
+    import inspect
+
+    from mdrr.estimation import METHODS
+    from mdrr.estimation import estimate as by_method
+
+    options: dict[str, Any] = {}
+    if projection is not None:
+        options["projection"] = projection
+        function = METHODS.get(method)
+        if function is not None and "projection" not in inspect.signature(function).parameters:
+            raise EstimateError(f"method {method!r} takes no --projection")
+    return by_method(tally, design, method, **options)
+
+
+def cells(table: Table) -> list[dict[str, Any]]:
+    """One entry per combination of a table: labels, probability and interval."""
+    import numpy as np
+
+    attributes = [table.estimate.domain.attribute(name) for name in table.attributes]
+    return [
+        {
+            "labels": [a.categories[i] for a, i in zip(attributes, cell, strict=True)],
+            "probability": float(table.values[cell]),
+            "low": float(table.low[cell]),
+            "high": float(table.high[cell]),
+        }
+        for cell in np.ndindex(table.values.shape)
+    ]
+
+
+def table_fields(table: Table) -> dict[str, Any]:
+    """What `--json` prints of a table."""
+    return {"attributes": list(table.attributes), "cells": cells(table)}
+
+
+def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
+    from mdrr.files.tables import file_format
+
+    if out.suffix.lower() != ".json":
+        file_format(out)
+        if len(asked) != 1:
+            raise MdrrError("several tables go into one .json file; name one --table for others")
+
+
+def _write(out: Path, fields: dict[str, Any], tables: list[Table]) -> None:
+    from mdrr.files import write_tables, write_text
+
+    if out.suffix.lower() == ".json":
+        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+    else:
+        write_tables(out, [tables[0].to_frame("pyarrow", intervals=True)])

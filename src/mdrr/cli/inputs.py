@@ -1,0 +1,76 @@
+"""What commands read: designs, domains, tallies, with the file named in every error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdrr.cli.screen import note, progress
+from mdrr.errors import MdrrError
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.domain import Domain
+    from mdrr.tallies import Tally
+
+
+def load_design(path: Path) -> Design:
+    """Read a design file."""
+    from mdrr.design import Design
+
+    try:
+        return Design.from_json(path.read_text(encoding="utf-8"))
+    except MdrrError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def load_domain(survey: Path | None, design: Path | None) -> Domain:
+    """The domain that a survey file or a design file declares."""
+    from mdrr.survey import Survey
+
+    if (survey is None) == (design is None):
+        raise MdrrError("give either --survey or --design, to say what was asked")
+    if survey is not None:
+        return Survey.load(survey).domain
+    assert design is not None
+    return load_design(design).domain
+
+
+def load_tally(paths: Sequence[Path], design: Design, *, quiet: bool = False) -> Tally:
+    """Read and add up tallies (.json) and files of reports, in any mix.
+
+    Arguments:
+        paths: what to read.
+        design: the design they were made under.
+        quiet: show no progress.
+    """
+    from mdrr.files import tally_files
+    from mdrr.tallies import Tally
+
+    tallies = [path for path in paths if path.suffix.lower() == ".json"]
+    reports = [path for path in paths if path not in tallies]
+    found = []
+    for path in tallies:
+        try:
+            found.append(Tally.from_json(path.read_text(encoding="utf-8"), design))
+        except MdrrError as error:
+            raise type(error)(f"{path}: {error}") from None
+    if reports:
+        say_unchecked(reports)
+        with progress("Tallying", quiet=quiet) as advance:
+            found.append(tally_files(reports, design, advance))
+    total = found[0]
+    for more in found[1:]:
+        total = total + more
+    return total
+
+
+def say_unchecked(paths: Sequence[Path]) -> None:
+    """Say once that some files do not state the design they were made under."""
+    from mdrr.files import stated_design
+
+    silent = [path for path in paths if stated_design(path) is None]
+    if silent:
+        others = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+        note(f"Note: {silent[0]}{others} does not say its design, so it is taken on trust")

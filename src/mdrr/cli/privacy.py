@@ -1,0 +1,53 @@
+"""`mdrr privacy`: what a design reveals, in numbers and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdrr.cli.inputs import load_design
+from mdrr.cli.options import AsJson
+from mdrr.cli.screen import print_json, print_table, print_text
+
+EXAMPLE = "mdrr privacy design.json --shuffled 32561"
+
+
+def privacy(
+    design: Annotated[Path, typer.Argument(help="The design (JSON).")],
+    shuffled: Annotated[
+        int | None,
+        typer.Option(help="How many whole reports are mixed so that nobody sees who sent which."),
+    ] = None,
+    delta: Annotated[float, typer.Option(help="δ of the guarantee for shuffled reports.")] = 1e-9,
+    as_json: AsJson = False,
+) -> None:
+    """Say what one report reveals: ε by record, questionnaire, cluster and attribute, in words."""
+    from mdrr.privacy import account, in_words
+    from mdrr.privacy import shuffled as by_shuffling
+
+    made = load_design(design)
+    spent = account(made)
+    mixed = None if shuffled is None else by_shuffling(made, shuffled, delta)
+    words = in_words(made)
+    if as_json:
+        print_json(
+            {
+                **spent.to_dict(),
+                "words": list(words),
+                "shuffled": None if mixed is None else mixed.to_dict(),
+            }
+        )
+        return
+    rows = [[a.name, a.asked, a.epsilon, a.epsilon_others_unknown] for a in spent.attributes]
+    heads = ["attribute", "asked", "ε", "ε, other answers unknown"]
+    print_table(heads, rows, title="What a report reveals")
+    print_text(f"One person spends ε = {spent.epsilon:.4f} in all.\n")
+    for sentence in words:
+        print_text(f"• {sentence}")
+    if mixed is not None:
+        print_text(
+            f"\nMixed with {mixed.n:,} reports, sender hidden: ε = {mixed.epsilon:.4f}, "
+            f"δ = {mixed.delta:g} ({mixed.method})."
+        )

@@ -1,0 +1,55 @@
+"""`mdrr randomize`: what each person of a file would send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mdrr.cli.inputs import load_design
+from mdrr.cli.options import AsJson, DesignFile, Out, Seed
+from mdrr.cli.screen import note, print_json, print_text, progress
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.randomizer import Reports
+    from mdrr.source import Source
+
+EXAMPLE = "mdrr randomize people.csv --design design.json -o reports.parquet"
+
+
+def randomize(
+    people: Annotated[Path, typer.Argument(help="True records: .csv, .csv.gz, .tsv or .parquet.")],
+    design: DesignFile,
+    out: Out,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Randomize a file of true records, each as its person would; other columns stay behind."""
+    from mdrr.files import write_reports
+    from mdrr.source import SeededSource, SystemSource
+
+    made = load_design(design)
+    source: Source = SystemSource() if seed is None else SeededSource(seed)
+    if seed is not None:
+        note("Note: --seed is for simulation. Whoever knows the seed undoes the noise")
+    with progress("Randomizing", quiet=as_json) as advance:
+        n = write_reports(out, _reports(people, made, source, advance), made)
+    if as_json:
+        fields = {"n": n, "design": made.fingerprint, "epsilon": made.epsilon, "out": str(out)}
+        print_json(fields)
+        return
+    print_text(f"Wrote {n:,} reports to {out}. Each spends ε = {made.epsilon:.4f}.")
+
+
+def _reports(
+    people: Path, made: Design, source: Source, advance: Callable[[float], None]
+) -> Iterator[Reports]:
+    from mdrr.files import read_people
+    from mdrr.frames import encode
+    from mdrr.randomizer import randomize_codes
+
+    for table in read_people(people, made.domain, advance):
+        yield randomize_codes(encode(table, made.domain), made, source)

@@ -1,0 +1,94 @@
+"""`mdrr respond`: one person answers in the terminal; only her randomized report leaves.
+
+Uses the single-record randomizer alone, on the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mdrr.cli.options import DesignFile, MaybeOut, SurveyFile
+from mdrr.errors import DesignError, MdrrError
+from mdrr.respondent import fingerprint
+from mdrr.respondent import respond as randomize
+
+EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
+
+
+def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None) -> None:
+    """Answer a survey here; see what leaves. True answers are kept nowhere."""
+    published = _read(design)
+    record: Any = _Asking(published, _words(survey))
+    report = randomize(published, record)
+    for line in _in_words(published, report):
+        print(line, file=sys.stderr)
+    text = json.dumps(report, separators=(",", ":"))
+    if out is None:
+        print(text)
+        return
+    from mdrr.files.whole import write_text
+
+    write_text(out, text + "\n")
+    print(f"Wrote {out}.", file=sys.stderr)
+
+
+class _Asking:
+    """A record that asks for an answer when the randomizer needs it, and keeps none."""
+
+    def __init__(self, design: Mapping[str, Any], words: Mapping[str, Any]) -> None:
+        self._labels = {a["name"]: a["categories"] for a in design["attributes"]}
+        self._words = words
+
+    def __getitem__(self, name: str) -> Any:
+        labels = self._labels[name]
+        question, texts = self._words.get(name, (name, [str(label) for label in labels]))
+        print(f"\n{question}", file=sys.stderr)
+        for number, text in enumerate(texts, start=1):
+            print(f"  {number}. {text}", file=sys.stderr)
+        while True:
+            print(f"1 to {len(labels)}: ", end="", file=sys.stderr, flush=True)
+            typed = sys.stdin.readline()
+            if not typed:
+                raise MdrrError("the answers ended early; nothing was sent")
+            if typed.strip().isdecimal() and 1 <= int(typed) <= len(labels):
+                return labels[int(typed) - 1]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        design = json.loads(path.read_text(encoding="utf-8"))
+        stated = design.get("fingerprint", "")
+    except (ValueError, AttributeError):
+        raise DesignError(f"{path}: not a design") from None
+    if stated and stated != fingerprint(design):
+        raise DesignError(f"{path}: the design was changed after it was published. Do not answer")
+    if "questionnaires" not in design or "attributes" not in design:
+        raise DesignError(f"{path}: not a design")
+    return dict(design)
+
+
+def _words(survey: Path | None) -> dict[str, tuple[str, list[str]]]:
+    if survey is None:
+        return {}
+    from mdrr.survey import Survey
+
+    questions = Survey.load(survey).questions
+    return {q.attribute.name: (q.text, list(q.labels)) for q in questions}
+
+
+def _in_words(design: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+    """What leaves, as labels."""
+    labels = {a["name"]: a["categories"] for a in design["attributes"]}
+    lines = ["", "This leaves. It may or may not be what you answered:"]
+    clusters = design["questionnaires"][report["questionnaire"]]["clusters"]
+    for cluster, code in zip(clusters, report["codes"], strict=True):
+        sent = []
+        for name in reversed(cluster["attributes"]):
+            code, place = divmod(code, len(labels[name]))
+            sent.append(f"  {name}: {labels[name][place]}")
+        lines += reversed(sent)
+    return lines

@@ -1,0 +1,83 @@
+"""`mdrr theory`: how accurate a design is before anyone is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mdrr.cli.inputs import load_design
+from mdrr.cli.options import AsJson
+from mdrr.cli.screen import print_json, print_table, print_text
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+
+EXAMPLE = "mdrr theory design.json --n 32561 --error 0.01"
+
+
+def theory(
+    design: Annotated[Path, typer.Argument(help="The design (JSON).")],
+    n: Annotated[int, typer.Option("--n", help="How many people report.")],
+    alpha: Annotated[float, typer.Option(help="Errors hold with probability 1 − alpha.")] = 0.05,
+    error: Annotated[
+        float | None, typer.Option(help="Also say how many people give this absolute error.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict errors, taking all combinations as equally likely: λ̂ (reported), π̂ (estimated)."""
+    from mdrr.theory import compare
+
+    made = load_design(design)
+    rows = _clusters(made, n, alpha, error)
+    both = compare(made.domain.shape, n, made.epsilon, alpha) if len(made.domain) > 1 else None
+    if as_json:
+        print_json(
+            {
+                "n": n,
+                "alpha": alpha,
+                "epsilon": made.epsilon,
+                "clusters": rows,
+                "comparison": None if both is None else both.to_dict(),
+            }
+        )
+        return
+    heads = ["cluster", "people", "√B", "λ̂ abs", "λ̂ rel", "π̂ abs", "π̂ rel", "one forged report"]
+    keys = ["name", "people", "sqrt_b", "lambda_abs", "lambda_rel", "pi_abs", "pi_rel", "forged"]
+    if error is not None:
+        heads.append(f"people for π̂ abs {error:g}")
+        keys.append("people_needed")
+    shown = [["∞" if row[key] is None else row[key] for key in keys] for row in rows]
+    print_table(heads, shown, title=f"Errors with probability {1 - alpha:.0%}")
+    print_text("One forged report moves an estimated count by at most that many people.")
+    if both is not None:
+        print_text(
+            f"At the same ε, relative error of the worst attribute: RR-Independent "
+            f"{both.attribute_independent:.3g}, RR-Joint {both.attribute_joint:.3g}; of all "
+            f"combinations: RR-Independent {both.cell_independent:.3g}, RR-Joint "
+            f"{both.cell_joint:.3g}."
+        )
+
+
+def _clusters(made: Design, n: int, alpha: float, error: float | None) -> list[dict[str, Any]]:
+    """The errors of every cluster, for the people who get its questionnaire."""
+    import numpy as np
+
+    from mdrr.theory import frequency_errors, influence, people_needed
+
+    total = sum(q.weight for q in made.questionnaires)
+    rows = []
+    for q, questionnaire in enumerate(made.questionnaires):
+        people = max(round(n * questionnaire.weight / total), 1)
+        for cluster in questionnaire.clusters:
+            matrix = cluster.matrix
+            even = np.full(matrix.cells, 1 / matrix.cells)
+            row = frequency_errors(matrix, even, people, alpha).to_dict()
+            row |= {"name": cluster.name, "questionnaire": q, "people": people}
+            row["forged"] = influence(matrix).swing
+            if error is not None:
+                needed = people_needed(even, matrix=matrix, absolute=error, alpha=alpha)
+                row["people_needed"] = -(-needed * total // questionnaire.weight)
+            rows.append(row)
+    return rows

@@ -1,0 +1,101 @@
+"""RR-Adjustment's weights as a column of the randomized microdata (Algorithm 2, step 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mdrr.columns import require
+from mdrr.design import Design
+from mdrr.errors import EstimateError, SchemaError
+from mdrr.estimation import Estimate, WeightedJoint, adjust
+from mdrr.frames import report_codes
+from mdrr.matrix import Array
+from mdrr.randomizer import Codes, Reports
+from mdrr.tallies import Group, Tally, tally_reports
+
+WEIGHT = "weight"
+"""The name of the column of weights."""
+
+
+def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any) -> Any:
+    """The randomized records with a weight each, ready for `sample_weight` (RR-Adjustment).
+
+    Arguments:
+        reports: what `randomize` gives; pandas, Polars (eager or lazy) or PyArrow.
+        design: the design they were made under, with one questionnaire.
+        column: the name of the new column.
+        options: of `mdrr.estimation.adjust`: `tolerance`, `sweeps`, `projection`.
+
+    Returns:
+        The same frame with the weights, whose mean is 1.
+
+    Example:
+        >>> import polars as pl
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+        >>> reports = pl.DataFrame({"a": ["x", "x", "x", "y", "y"]})
+        >>> weigh(reports, design)["weight"].round(3).to_list()
+        [1.167, 1.167, 1.167, 0.75, 0.75]
+    """
+    codes = report_codes(reports, design)
+    tally = tally_reports(codes, design)
+    weights = record_weights(codes, tally, adjust(tally, design, **options))
+    nw = require("narwhals", "frames")
+    wrapped = nw.from_native(reports)
+    if column in wrapped.collect_schema().names():
+        raise SchemaError(f"the reports have a column {column!r} already; choose another name")
+    lazy = isinstance(wrapped, nw.LazyFrame)
+    frame = wrapped.collect() if lazy else wrapped
+    series = nw.new_series(column, weights, nw.Float64, backend=frame.implementation)
+    if frame.implementation.is_pandas():
+        native = frame.to_native()
+        return native.assign(**{column: series.to_native().set_axis(native.index)})
+    frame = frame.with_columns(series)
+    return (frame.lazy() if lazy else frame).to_native()
+
+
+def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
+    """The weight of each report, `(n,)`: n times its share of the adjusted distribution.
+
+    Arguments:
+        reports: all that were tallied, or some of them.
+        tally: the tally the estimate was made from.
+        estimate: what `mdrr.estimation.adjust` gave.
+    """
+    if not isinstance(estimate.joint, WeightedJoint) or len(tally.groups) != 1:
+        raise EstimateError("only an adjusted estimate weighs records; use method='adjust'")
+    group = tally.groups[0]
+    each = estimate.joint.weights / group.counts * tally.n
+    (batch,) = reports.batches
+    weights = np.empty(reports.n)
+    weights[batch.rows] = each[_places(batch.codes, group)]
+    return weights
+
+
+def _places(codes: Sequence[Codes], group: Group) -> Any:
+    """Where each report stands among the distinct reports of a group."""
+    if math.prod(group.sizes) < 2**63:
+        ordered, wanted = _keys(group.codes, group.sizes), _keys(codes, group.sizes)
+    else:
+        # Too many combinations to number: number those that occur, cluster after cluster.
+        ranks = np.zeros(len(group.counts) + len(codes[0]), dtype=np.int64)
+        for first, second in zip(group.codes, codes, strict=True):
+            values, both = np.unique(np.concatenate([first, second]), return_inverse=True)
+            ranks = np.unique(ranks * len(values) + both, return_inverse=True)[1]
+        ordered, wanted = np.split(ranks, [len(group.counts)])
+    places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    if not np.array_equal(ordered[places], wanted):
+        raise EstimateError("a report is not in the tally; weigh the reports that were tallied")
+    return places
+
+
+def _keys(columns: Sequence[Codes], sizes: Sequence[int]) -> Any:
+    key = columns[0].astype(np.int64)
+    for column, size in zip(columns[1:], sizes[1:], strict=True):
+        key = key * size + column
+    return key
