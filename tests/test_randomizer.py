@@ -1,0 +1,121 @@
+"""The bulk randomizer: the same reports as one by one, however it is cut, and bad codes refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mdrr import randomizer
+from mdrr.errors import SchemaError
+from mdrr.protocols import independent
+from mdrr.randomizer import cells_of, randomize_codes, smallest_unsigned
+from mdrr.respondent import respond
+from mdrr.source import SeededSource
+from tests.cases import designs, domain_of, mixed_matrices
+
+N = 400
+
+
+def people(design, n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(size, size=n) for size in design.domain.shape]
+
+
+def as_rows(reports):
+    """(questionnaire, codes) per person."""
+    rows = [None] * reports.n
+    for q, batch in enumerate(reports.batches):
+        for i, row in enumerate(batch.rows):
+            rows[row] = (q, [int(column[i]) for column in batch.codes])
+    return rows
+
+
+@pytest.mark.parametrize("name", designs())
+def test_in_bulk_as_one_by_one(name):
+    design = designs()[name]
+    codes = people(design)
+    fields = json.loads(design.to_json())
+    source = SeededSource(name)
+    alone = []
+    for i in range(N):
+        record = {
+            a.name: a.categories[column[i]]
+            for a, column in zip(design.domain.attributes, codes, strict=True)
+        }
+        report = respond(fields, record, source.read)
+        alone.append((report["questionnaire"], report["codes"]))
+    assert as_rows(randomize_codes(codes, design, SeededSource(name))) == alone
+
+
+@pytest.mark.parametrize("name", ["mixed", "sampled", "unequal"])
+@pytest.mark.parametrize("chunk", [1, 7, N])
+def test_chunks_change_nothing(monkeypatch, name, chunk):
+    design = designs()[name]
+    whole = as_rows(randomize_codes(people(design), design, SeededSource(1)))
+    monkeypatch.setattr(randomizer, "_CHUNK", chunk)
+    assert as_rows(randomize_codes(people(design), design, SeededSource(1))) == whole
+
+
+def test_everyone_reports_once_in_the_smallest_types():
+    design = designs()["unequal"]
+    reports = randomize_codes(people(design), design, SeededSource(2))
+    rows = np.concatenate([batch.rows for batch in reports.batches])
+    assert sorted(rows) == list(range(N))
+    assert {c.dtype for batch in reports.batches for c in batch.codes} == {np.dtype(np.uint8)}
+    assert reports.fingerprint == design.fingerprint
+
+
+def test_the_default_source_differs_every_time():
+    design = mixed_matrices()
+    once, again = (as_rows(randomize_codes(people(design), design)) for _ in range(2))
+    assert once != again  # equal with probability below 2^-400
+
+
+def test_nobody_and_one_person():
+    design = designs()["sampled"]
+    none = randomize_codes(people(design, 0), design)
+    assert none.n == 0
+    assert [len(batch.rows) for batch in none.batches] == [0] * 6
+    one = randomize_codes(people(design, 1), design, SeededSource(3))
+    assert sum(len(batch.rows) for batch in one.batches) == 1
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64, np.uint64])
+def test_codes_may_have_any_integer_type(kind):
+    design = mixed_matrices()
+    codes = people(design)
+    wanted = as_rows(randomize_codes(codes, design, SeededSource(4)))
+    typed = [column.astype(kind) for column in codes]
+    assert as_rows(randomize_codes(typed, design, SeededSource(4))) == wanted
+
+
+def test_the_first_attribute_is_the_most_significant():
+    grids = np.indices((3, 2, 4)).reshape(3, -1)
+    np.testing.assert_array_equal(cells_of(list(grids), (3, 2, 4)), np.arange(24))
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"),
+    [(2, np.uint8), (256, np.uint8), (257, np.uint16), (65537, np.uint32), (2**33, np.uint64)],
+)
+def test_the_smallest_type_that_holds_the_codes(size, kind):
+    assert smallest_unsigned(size) == np.dtype(kind)
+
+
+@pytest.mark.parametrize(
+    ("codes", "complaint"),
+    [
+        ([[0, 1]], "1 columns of codes for 2 attributes"),
+        ([[0, 1], [0]], "the column 'b' has another length than the first"),
+        ([[0, 2], [0, 1]], "'a' has codes outside 0…1; code them by the domain's categories"),
+        ([[0, 1], [0, -1]], "'b' has codes outside 0…2"),
+        ([[0, 1], [0.0, 1.0]], "the codes of 'b' are not a column of integers"),
+        ([[0, 1], [0, np.nan]], "the codes of 'b' are not a column of integers"),
+        ([["a0", "a1"], [0, 1]], "the codes of 'a' are not a column of integers"),
+        ([[[0, 1]], [[0, 1]]], "the codes of 'a' are not a column of integers"),
+    ],
+)
+def test_bad_codes_are_refused(codes, complaint):
+    with pytest.raises(SchemaError) as error:
+        randomize_codes([np.array(c) for c in codes], independent(domain_of(2, 3), p=0.5))
+    assert complaint in str(error.value)

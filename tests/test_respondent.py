@@ -1,0 +1,147 @@
+"""The single-record randomizer: standard library alone, a fixed number of bytes, no leaks."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
+from mdrr.respondent import check, draw, fingerprint, record_bytes, respond
+from tests.cases import designs, unequal_questionnaires, weights_of
+
+ALONE = """
+import sys, json
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in {*sys.stdlib_module_names, "mdrr"}:
+            raise ImportError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+import mdrr.respondent
+matrix = {"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}
+design = {"mdrr": 1, "attributes": [{"name": "a", "categories": ["no", "yes"]}],
+          "questionnaires": [{"weight": 1, "clusters": [{"attributes": ["a"], "matrix": matrix}]}]}
+report = mdrr.respondent.respond(design, {"a": "yes"})
+print(json.dumps([report["codes"][0] in (0, 1), "numpy" in sys.modules, "scipy" in sys.modules]))
+"""
+
+
+def test_it_runs_on_the_standard_library_alone():
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, False, False]
+
+
+@pytest.mark.parametrize("name", designs())
+def test_one_read_of_the_same_length_whatever_the_answers(name):
+    design = designs()[name]
+    fields = json.loads(design.to_json())
+    asked = []
+
+    def read(count, fill):
+        asked.append(count)
+        return bytes([fill]) * count
+
+    for end in (0, -1):
+        record = {a.name: a.categories[end] for a in design.domain.attributes}
+        for fill in (0, 255):
+            report = respond(fields, record, lambda n, fill=fill: read(n, fill))
+            assert set(report) == {"design", "questionnaire", "codes"}
+            assert report["design"] == design.fingerprint
+    assert asked == [design.record_bytes] * 4
+    assert record_bytes(fields) == design.record_bytes
+
+
+@pytest.mark.parametrize("name", ["independent", "mixed", "unequal"])
+def test_every_draw_falls_where_its_weight_is(name):
+    """The draw's breakpoints are the whole function: checked at each, for every true cell."""
+    for questionnaire in json.loads(designs()[name].to_json())["questionnaires"]:
+        for cluster in questionnaire["clusters"]:
+            matrix = cluster["matrix"]
+            cells = matrix.get("cells") or len(matrix["weights"])
+            for cell in range(cells):
+                weights = weights_of(cluster, cell)
+                found = [0] * len(weights)
+                u = 0
+                while u < sum(weights):  # from stretch to stretch
+                    code = draw(matrix, cell, u)
+                    stop = stretch_end(matrix, cell, u)
+                    assert draw(matrix, cell, stop - 1) == code
+                    found[code] += stop - u
+                    u = stop
+                assert found == weights
+
+
+def stretch_end(matrix, cell, u):
+    """The end of the stretch of draws around u, from the definition."""
+    edges = [0]
+    if matrix["kind"] == "constant":
+        edges = [matrix["off"] * k for k in range(matrix["cells"] + 1)]
+        edges.append(matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"])
+    else:
+        for weight in matrix["weights"][cell]:
+            edges.append(edges[-1] + weight)
+    return min(edge for edge in edges if edge > u)
+
+
+def test_the_system_is_the_default_source():
+    fields = json.loads(designs()["one"].to_json())
+    seen = {respond(fields, {"a": "a0"})["codes"][0] for _ in range(300)}
+    assert seen == {0, 1, 2, 3}  # each is missing with probability below 0.9^300 = 2e-14
+
+
+def test_only_the_answers_to_what_is_asked_are_needed():
+    fields = json.loads(unequal_questionnaires().to_json())
+    last = (2**16 - 1).to_bytes(2, "little")
+    report = respond(fields, {"b": "b1"}, lambda n: last + bytes(n - 2))
+    assert report["questionnaire"] == 2
+
+
+@pytest.mark.parametrize(
+    ("record", "complaint"),
+    [
+        ({}, "there is no answer to 'a'"),
+        ({"a": None}, "there is no answer to 'a'"),
+        ({"a": "secret"}, "the answer to 'a' is not one of its 4 categories"),
+        ({"a": 0}, "the answer to 'a' is not one of its 4 categories"),
+        ({"a": float("nan")}, "the answer to 'a' is not one of its 4 categories"),
+    ],
+)
+def test_a_bad_record_is_refused_without_repeating_the_answer(record, complaint):
+    fields = json.loads(designs()["one"].to_json())
+    with pytest.raises(SchemaError) as error:
+        respond(fields, record)
+    assert str(error.value) == complaint
+    assert "secret" not in str(error.value)
+
+
+def test_a_design_that_was_changed_is_refused():
+    fields = json.loads(designs()["one"].to_json())
+    assert check(fields) == fingerprint(fields) == fields["fingerprint"]
+    fields["attributes"][0]["categories"][0] = "other"
+    with pytest.raises(DesignError, match="not as published"):
+        respond(fields, {"a": "a1"})
+
+
+@pytest.mark.parametrize(
+    ("matrix", "complaint"),
+    [
+        ({"kind": "constant", "cells": 4, "diagonal": 65536, "off": 0}, "'a' are not fair"),
+        ({"kind": "constant", "cells": 4, "diagonal": 30000, "off": 10000}, "'a' are not fair"),
+        ({"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}, "'a' are not fair"),
+        ({"kind": "dense", "weights": [[65536, 0, 0, 0]] * 3}, "'a' are not fair"),
+        ({"kind": "other"}, "unknown kind of matrix: 'other'"),
+    ],
+)
+def test_an_unfair_matrix_is_refused(matrix, complaint):
+    fields = json.loads(designs()["one"].to_json())
+    del fields["fingerprint"]
+    fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
+    with pytest.raises(MatrixError) as error:
+        respond(fields, {"a": "a1"})
+    assert complaint in str(error.value)
+    assert isinstance(error.value, MdrrError)

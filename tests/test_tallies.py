@@ -1,0 +1,200 @@
+"""Tallies: counts of distinct reports that add, survive JSON, and refuse what does not belong."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.errors import TallyError
+from mdrr.matrix import constant_matrix
+from mdrr.protocols import independent
+from mdrr.randomizer import randomize_codes
+from mdrr.source import SeededSource
+from mdrr.tallies import Tally, tally_codes, tally_reports, tally_responses
+from tests.cases import designs, domain_of
+
+D = independent(domain_of(2, 3), p=0.5)
+TALLY = tally_codes([[np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0])]], D)
+
+
+def reports_of(design, n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(size, size=n) for size in design.domain.shape]
+    return randomize_codes(codes, design, SeededSource(seed))
+
+
+def counted(tally):
+    """Counter of (questionnaire, codes)."""
+    return Counter(
+        {
+            (q, *(int(c[i]) for c in group.codes)): int(times)
+            for q, group in enumerate(tally.groups)
+            for i, times in enumerate(group.counts)
+        }
+    )
+
+
+@pytest.mark.parametrize("name", designs())
+def test_distinct_reports_are_counted(name):
+    design = designs()[name]
+    reports = reports_of(design)
+    wanted = Counter(
+        (q, *map(int, row))
+        for q, batch in enumerate(reports.batches)
+        for row in zip(*batch.codes, strict=True)
+    )
+    tally = tally_reports(reports, design)
+    assert counted(tally) == wanted
+    assert tally.n == reports.n == 500
+
+
+@pytest.mark.parametrize("name", designs())
+def test_tallies_add_and_come_back_from_json(name):
+    design = designs()[name]
+    first, second = (tally_reports(reports_of(design, seed=s), design) for s in (1, 2))
+    both = first + second
+    assert counted(both) == counted(first) + counted(second)
+    assert both == second + first
+    assert both != first
+    again = Tally.from_json(both.to_json(), design)
+    assert again == both
+    assert [c.dtype for g in again.groups for c in g.codes] == [
+        c.dtype for g in both.groups for c in g.codes
+    ]
+
+
+def test_responses_one_by_one_count_the_same():
+    design = designs()["unequal"]
+    reports = reports_of(design)
+    responses = [
+        {"design": design.fingerprint, "questionnaire": q, "codes": [int(c) for c in row]}
+        for q, batch in enumerate(reports.batches)
+        for row in zip(*batch.codes, strict=True)
+    ]
+    assert tally_responses(responses, design) == tally_reports(reports, design)
+    assert tally_responses([], design).n == 0
+
+
+def test_margins_and_pairs_are_sums_of_the_counts():
+    group = TALLY.groups[0]
+    np.testing.assert_array_equal(group.marginal(0), [1, 3])
+    np.testing.assert_array_equal(group.marginal(1), [2, 0, 2])
+    np.testing.assert_array_equal(group.pair(0, 1), [[1, 0, 0], [1, 0, 2]])
+    np.testing.assert_array_equal(group.pair(1, 0), [[1, 1], [0, 0], [0, 2]])
+
+
+def test_reports_are_in_lexicographic_order():
+    codes = TALLY.groups[0].codes
+    assert list(zip(*(c.tolist() for c in codes), strict=True)) == [(0, 0), (1, 0), (1, 2)]
+
+
+def test_keys_beyond_63_bits_are_told_apart():
+    """Five clusters of 2^20 cells: 2^100 possible reports."""
+    domain = domain_of(*[2] * 100)
+    groups = [domain.names[i : i + 20] for i in range(0, 100, 20)]
+    clusters = tuple(Cluster(names, constant_matrix(2**20, epsilon=5.0)) for names in groups)
+    design = Design(domain, (Questionnaire(clusters),))
+    rng = np.random.default_rng(5)
+    rows = rng.integers(2**20, size=(50, 5))
+    rows = np.concatenate([rows, rows[:20], rows[:1] ^ [[0, 0, 0, 0, 1]]])
+    tally = tally_codes([list(rows.T)], design)
+    assert counted(tally) == Counter((0, *map(int, row)) for row in rows)
+    assert counted(tally + tally) == Counter({k: 2 * v for k, v in counted(tally).items()})
+
+
+def test_counts_stay_exact_up_to_2_to_the_53():
+    big = 2**52 + 1
+    tally = tally_codes([[np.array([0]), np.array([1])]], D, counts=[np.array([big])])
+    assert tally.n == big
+    assert Tally.from_json(tally.to_json(), D).n == big
+
+
+def test_other_designs_reports_are_refused():
+    other = independent(domain_of(2, 3), p=0.6)
+    with pytest.raises(TallyError, match="belong to different designs"):
+        _ = TALLY + tally_codes([[np.array([1]), np.array([2])]], other)
+    with pytest.raises(TallyError, match="Use the design they were made under"):
+        TALLY.check(other)
+    with pytest.raises(TallyError, match="not under"):
+        tally_reports(reports_of(other), D)
+    with pytest.raises(TallyError, match="not under"):
+        Tally.from_json(TALLY.to_json(), other)
+    with pytest.raises(TypeError):
+        _ = TALLY + 1
+
+
+@pytest.mark.parametrize(
+    ("codes", "counts", "complaint"),
+    [
+        ([], None, "codes for 0 questionnaires, the design has 1"),
+        ([[[0]]], None, "questionnaire 0 has 2 clusters, not 1"),
+        ([[[0], [0, 1]]], None, "the codes of 'b' have another length"),
+        ([[[0], [3]]], None, "a report of 'b' is outside 0…2"),
+        ([[[-1], [0]]], None, "a report of 'a' is outside 0…1"),
+        ([[[0.5], [0]]], None, "the codes of 'a' are not a column of integers"),
+        ([[[np.nan], [0]]], None, "the codes of 'a' are not a column of integers"),
+        ([[["0"], [0]]], None, "the codes of 'a' are not a column of integers"),
+        ([[[0], [0]]], [[0]], "needs a positive whole count"),
+        ([[[0], [0]]], [[-2]], "needs a positive whole count"),
+        ([[[0], [0]]], [[1.5]], "needs a positive whole count"),
+        ([[[0], [0]]], [[np.nan]], "needs a positive whole count"),
+        ([[[0], [0]]], [[1, 1]], "needs a positive whole count"),
+    ],
+)
+def test_bad_codes_are_refused(codes, counts, complaint):
+    arrays = [[np.array(column) for column in columns] for columns in codes]
+    times = None if counts is None else [np.array(c) for c in counts]
+    with pytest.raises(TallyError) as error:
+        tally_codes(arrays, D, counts=times)
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("mdrr-tally",), 2),
+        (("mdrr-tally",), None),
+        (("design",), "00"),
+        (("questionnaires",), None),
+        (("questionnaires",), []),
+        (("questionnaires", 0), []),
+        (("questionnaires", 0, "codes"), 3),
+        (("questionnaires", 0, "codes"), []),
+        (("questionnaires", 0, "codes", 0), [0, 1]),
+        (("questionnaires", 0, "codes", 0), [0, 1, 2]),
+        (("questionnaires", 0, "codes", 0), [0, 1, 0.5]),
+        (("questionnaires", 0, "codes", 0), [0, 1, True]),
+        (("questionnaires", 0, "codes", 0), [0, 1, "1"]),
+        (("questionnaires", 0, "codes", 0), [0, 1, [1]]),
+        (("questionnaires", 0, "codes", 0), [0, 1, 10**30]),
+        (("questionnaires", 0, "codes", 0), [0, 1, -(10**30)]),
+        (("questionnaires", 0, "counts"), [1, 1, 0]),
+        (("questionnaires", 0, "counts"), [1, 1, 1.5]),
+        (("questionnaires", 0, "counts"), [1, 1, float("nan")]),
+        (("questionnaires", 0, "counts"), [1, 1, None]),
+        (("questionnaires", 0, "counts"), [1, 1, 2**64]),
+        (("questionnaires", 0, "counts"), [1, 1]),
+    ],
+)
+def test_a_mangled_tally_is_refused(path, value):
+    fields = json.loads(TALLY.to_json())
+    place = fields
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(TallyError):
+        Tally.from_json(json.dumps(fields), D)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "{}"])
+def test_what_is_no_tally_is_refused(text):
+    with pytest.raises(TallyError):
+        Tally.from_json(text, D)
+
+
+@pytest.mark.parametrize("response", [None, 3, [], {}, {"design": D.fingerprint, "codes": [0, 0]}])
+def test_what_is_no_response_is_refused(response):
+    with pytest.raises(TallyError, match="a 'design', a 'questionnaire' and 'codes'"):
+        tally_responses([response], D)
