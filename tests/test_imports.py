@@ -37,6 +37,7 @@ ORDER = (
     "privacy",
     "theory",
     "planning",
+    "numeric",
     "synthesis",
     "labels",
     "frames",

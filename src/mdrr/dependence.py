@@ -19,7 +19,7 @@ from mdrr.columns import make_frame
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
-from mdrr.estimation.pairs import PairTable, reported_pair, unbiased_pair
+from mdrr.estimation.pairs import PairTable, reported_pair, unbiased_moment, unbiased_pair
 from mdrr.estimation.project import nearest
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
@@ -155,15 +155,17 @@ def from_tally(tally: Tally, design: Design, *, debias: bool = True) -> Dependen
     """
 
     def measure(first: Attribute, second: Attribute) -> float:
+        if debias and first.is_ordered and second.is_ordered:
+            return _debiased_correlation(tally, design, first, second)
         if debias:
-            return debiased(unbiased_pair(tally, design, first.name, second.name), first, second)
+            return debiased_v(unbiased_pair(tally, design, first.name, second.name))
         return dependence(reported_pair(tally, design, first.name, second.name), first, second)
 
     return _each_pair(design.domain, measure)
 
 
-def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:
-    """The dependence of an unbiased table, its noise's own share of χ² taken off.
+def debiased_v(table: PairTable) -> float:
+    """Cramér's V of an unbiased table, its noise's own share of χ² taken off.
 
     Noise alone makes a table look dependent: Σ Var(π̂_ab)/(π_a π_b) is added to χ²/n on average,
     so it is subtracted, and what remains is cut to [0, 1]. A cell is left out when the noise of
@@ -171,15 +173,29 @@ def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:
     would otherwise drown the rest. The choice looks at margins only, so it picks no winners.
     """
     rows, columns = (nearest(table.values.sum(axis=axis)) for axis in (1, 0))
-    if first.is_ordered and second.is_ordered:
-        scores = np.asarray(first.scores), np.asarray(second.scores)
-        return _correlation(table.values, *scores, margins=(rows, columns))
     expected = np.outer(rows, columns)
     most = np.minimum.outer(rows, columns)
     counted = (expected > 0) & (math.sqrt(2) * table.variances <= most * expected)
     gap = (table.values - expected)[counted] ** 2 - table.variances[counted]
     phi_squared = float((gap / expected[counted]).sum())
     return math.sqrt(min(max(phi_squared, 0.0) / (min(expected.shape) - 1), 1.0))
+
+
+def _debiased_correlation(
+    tally: Tally, design: Design, first: Attribute, second: Attribute
+) -> float:
+    """|r| from the unbiased covariance, with what its noise adds to its square taken off."""
+    table = unbiased_pair(tally, design, first.name, second.name)
+    margins = [nearest(table.values.sum(axis=axis)) for axis in (1, 0)]
+    x, y = (
+        np.asarray(attribute.scores) - share @ np.asarray(attribute.scores)
+        for attribute, share in zip((first, second), margins, strict=True)
+    )
+    spread = float(margins[0] @ x**2) * float(margins[1] @ y**2)
+    if not spread > 0:
+        return 0.0
+    covariance, noise = unbiased_moment(tally, design, (first.name, second.name), x, y)
+    return math.sqrt(min(max(covariance**2 - noise, 0.0) / spread, 1.0))
 
 
 def _each_pair(domain: Domain, measure: Callable[[Attribute, Attribute], float]) -> Dependences:
@@ -206,10 +222,8 @@ def _phi_squared(shares: Array) -> float:
     return float(((shares - expected)[seen] ** 2 / expected[seen]).sum())
 
 
-def _correlation(
-    shares: Array, rows: Array, columns: Array, margins: tuple[Array, Array] | None = None
-) -> float:
-    first, second = margins or (shares.sum(axis=1), shares.sum(axis=0))
+def _correlation(shares: Array, rows: Array, columns: Array) -> float:
+    first, second = shares.sum(axis=1), shares.sum(axis=0)
     x, y = rows - first @ rows, columns - second @ columns
     spread = math.sqrt(float(first @ x**2) * float(second @ y**2))
     return min(abs(float(x @ shares @ y)) / spread, 1.0) if spread > 0 else 0.0

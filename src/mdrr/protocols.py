@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
 from scipy.optimize import brentq
 
 from mdrr.design import Cluster, Design, Questionnaire, check_partition
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError
-from mdrr.matrix import constant_matrix
+from mdrr.matrix import Matrix, banded_matrix, constant_matrix
 
 _MOST_QUESTIONNAIRES = 2048
 
@@ -53,7 +54,11 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
 
 
 def independent(
-    domain: Domain, *, p: float | None = None, epsilon: float | Mapping[str, float] | None = None
+    domain: Domain,
+    *,
+    p: float | None = None,
+    epsilon: float | Mapping[str, float] | None = None,
+    ordered: Literal["constant", "banded"] = "constant",
 ) -> Design:
     """RR-Independent (Protocol 1): every attribute is randomized on its own.
 
@@ -62,6 +67,8 @@ def independent(
         p: probability of keeping each true answer, else uniform over all categories.
         epsilon: instead of p, the whole budget (split so that every attribute gets the same p),
             or one budget per attribute, `{name: ε}`.
+        ordered: the matrix of ordinal and numeric attributes: `"constant"` as for all others, or
+            `"banded"`, which spends the same ε and prefers near answers to far ones.
 
     Example:
         >>> from mdrr.domain import Attribute
@@ -72,32 +79,38 @@ def independent(
         True
     """
     _one_of(p, epsilon)
+    if ordered not in ("constant", "banded"):
+        raise DesignError(f"ordered={ordered!r}: choose 'constant' or 'banded'")
+    banded = {a.name for a in domain.attributes if a.is_ordered and ordered == "banded"}
     if isinstance(epsilon, Mapping):
-        return _independent_each(domain, epsilon)
-    if epsilon is not None:
-        p = p_of(epsilon, domain.shape)
-        budgets = [epsilon_of(p, a.size) for a in domain.attributes]
-        over = max(sum(budgets) - epsilon, 0.0)
-        clusters = [
-            Cluster((a.name,), constant_matrix(a.size, epsilon=budget - over))
-            for a, budget in zip(domain.attributes, budgets, strict=True)
-        ]
+        budgets = _each(domain, epsilon)
     else:
-        clusters = [Cluster((a.name,), constant_matrix(a.size, p=p)) for a in domain.attributes]
+        share = p_of(epsilon, domain.shape) if p is None and epsilon is not None else p
+        assert share is not None
+        budgets = {a.name: epsilon_of(share, a.size) for a in domain.attributes}
+        over = 0.0 if epsilon is None else max(sum(budgets.values()) - epsilon, 0.0)
+        budgets = {name: budget - over for name, budget in budgets.items()}
+    clusters = []
+    for a in domain.attributes:
+        matrix: Matrix
+        if a.name in banded:
+            matrix = banded_matrix(a.size, epsilon=budgets[a.name])
+        elif p is not None:
+            matrix = constant_matrix(a.size, p=p)
+        else:
+            matrix = constant_matrix(a.size, epsilon=budgets[a.name])
+        clusters.append(Cluster((a.name,), matrix))
     return Design(domain, (Questionnaire(tuple(clusters)),))
 
 
-def _independent_each(domain: Domain, epsilon: Mapping[str, float]) -> Design:
+def _each(domain: Domain, epsilon: Mapping[str, float]) -> dict[str, float]:
+    """A budget for every attribute, or an error that names those without."""
     for name in epsilon:
         domain.index(name)
     left = [name for name in domain.names if name not in epsilon]
     if left:
         raise DesignError(f"no ε is given for {known(left)}; every attribute needs one")
-    clusters = [
-        Cluster((a.name,), constant_matrix(a.size, epsilon=epsilon[a.name]))
-        for a in domain.attributes
-    ]
-    return Design(domain, (Questionnaire(tuple(clusters)),))
+    return dict(epsilon)
 
 
 def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = None) -> Design:

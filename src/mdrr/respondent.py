@@ -75,6 +75,14 @@ def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
     if matrix["kind"] == "constant":
         noise: int = u // matrix["off"]
         return noise if noise < matrix["cells"] else cell
+    if matrix["kind"] == "banded":
+        width, low = matrix["width"], matrix["low"]
+        codes = matrix["cells"] + 2 * width
+        if u < codes * low:
+            return int(u // low)
+        step = (matrix["total"] - codes * low) // (2 * width + 1)
+        shift = (u - codes * low) // step
+        return int(cell + (shift if shift <= 2 * width else width))
     return bisect_right(list(accumulate(matrix["weights"][cell])), u)
 
 
@@ -83,6 +91,8 @@ def total_of(matrix: Mapping[str, Any]) -> int:
     if matrix["kind"] == "constant":
         total: int = matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]
         return total
+    if matrix["kind"] == "banded":
+        return int(matrix["total"])
     return sum(matrix["weights"][0])
 
 
@@ -107,6 +117,10 @@ def check(design: Mapping[str, Any]) -> str:
         elif matrix["kind"] == "dense":
             rows = matrix["weights"]
             fits = len(rows) == cells and min(map(min, rows)) >= 0 and len(set(map(sum, rows))) == 1
+        elif matrix["kind"] == "banded":
+            codes, band = cells + 2 * matrix["width"], 2 * matrix["width"] + 1
+            room = matrix["total"] - codes * matrix["low"]
+            fits = matrix["cells"] == cells and 0 < matrix["low"] and 0 < band <= room
         else:
             raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
         if not fits or total_of(matrix) not in TOTALS:

@@ -73,6 +73,58 @@ def unbiased_pair(tally: Tally, design: Design, first: str, second: str) -> Pair
     return PairTable((first, second), values, np.asarray(sum(variances)), n)
 
 
+def unbiased_moment(
+    tally: Tally, design: Design, names: tuple[str, str], x: Array, y: Array
+) -> tuple[float, float]:
+    """The unbiased estimate of E[x(first)·y(second)] and its variance.
+
+    Arguments:
+        tally: the reports.
+        design: how they were made.
+        names: two attributes.
+        x: a number for each category of the first.
+        y: a number for each category of the second.
+    """
+    tally.check(design)
+    found = []
+    for group, views in _places(tally, design, *names):
+        if len(views) == 1:
+            ((at, cluster, order),) = views
+            weights = np.outer(x, y) if order == names else np.outer(y, x)
+            codes, scores = _view(group, at, cluster, design, order)
+            each = (weights.ravel() @ scores)[codes.astype(np.int64)]
+        else:
+            parts = [_view(group, at, cluster, design, name) for at, cluster, name in views]
+            each = np.ones(len(group.counts))
+            for (codes, scores), numbers in zip(parts, (x, y), strict=True):
+                each = each * (numbers @ scores)[codes.astype(np.int64)]
+        mean = float(each @ group.counts) / group.n
+        square = float(each**2 @ group.counts) / group.n
+        found.append((mean, max(square - mean**2, 0.0) / group.n, group.n))
+    if not found:
+        raise EstimateError(f"nobody reported both {names[0]!r} and {names[1]!r}")
+    people = sum(n for _, _, n in found)
+    mean = sum(m * n for m, _, n in found) / people
+    return mean, sum(v * (n / people) ** 2 for _, v, n in found)
+
+
+def _places(
+    tally: Tally, design: Design, first: str, second: str
+) -> Iterator[tuple[Group, list[tuple[int, Cluster, tuple[str, ...]]]]]:
+    """Where a pair was reported: in one cluster, or each attribute in its own."""
+    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+        places = {n: c for c, q in enumerate(questionnaire.clusters) for n in q.attributes}
+        if first not in places or second not in places or not group.n:
+            continue
+        a, b = places[first], places[second]
+        clusters = questionnaire.clusters
+        if a == b:
+            order = tuple(n for n in clusters[a].attributes if n in (first, second))
+            yield group, [(a, clusters[a], order)]
+        else:
+            yield group, [(a, clusters[a], (first,)), (b, clusters[b], (second,))]
+
+
 @dataclass(frozen=True, eq=False)
 class _Part:
     """What one questionnaire says: mean and mean square of the cells' scores over its n people.
@@ -97,19 +149,13 @@ class _Part:
 
 
 def _tables(tally: Tally, design: Design, first: str, second: str) -> Iterator[_Part]:
-    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
-        places = {n: c for c, q in enumerate(questionnaire.clusters) for n in q.attributes}
-        if first not in places or second not in places or not group.n:
-            continue
-        a, b = places[first], places[second]
-        if a == b:
-            yield _same(group, a, questionnaire.clusters[a], design, first, second)
+    for group, views in _places(tally, design, first, second):
+        found = [_view(group, at, cluster, design, names) for at, cluster, names in views]
+        if len(found) == 2:
+            yield _across(group, found)
         else:
-            views = [
-                _view(group, c, questionnaire.clusters[c], design, (name,))
-                for c, name in ((a, first), (b, second))
-            ]
-            yield _across(group, views)
+            part = _same(group, *found[0], design.domain.project(views[0][2]).shape)
+            yield part if views[0][2] == (first, second) else part.turned
 
 
 def _across(group: Group, views: list[tuple[Codes, Array]]) -> _Part:
@@ -123,17 +169,11 @@ def _across(group: Group, views: list[tuple[Codes, Array]]) -> _Part:
     return _Part(scores_a @ shares @ scores_b.T, squares, float(noise.mean()), group.n)
 
 
-def _same(
-    group: Group, at: int, cluster: Cluster, design: Design, first: str, second: str
-) -> _Part:
-    names = tuple(name for name in cluster.attributes if name in (first, second))
-    codes, scores = _view(group, at, cluster, design, names)
+def _same(group: Group, codes: Codes, scores: Array, shape: tuple[int, ...]) -> _Part:
     shares = np.bincount(codes.astype(np.int64), group.counts, scores.shape[1]) / group.n
-    shape = tuple(design.domain.attribute(name).size for name in names)
     noise = float(((scores**2).mean(axis=1) - scores.mean(axis=1) ** 2).mean())
     values, squares = (scores @ shares).reshape(shape), (scores**2 @ shares).reshape(shape)
-    part = _Part(values, squares, noise, group.n)
-    return part if names == (first, second) else part.turned
+    return _Part(values, squares, noise, group.n)
 
 
 def _view(

@@ -14,8 +14,9 @@ from mdrr.estimation.invert import bayesian_update, frequencies
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
+from mdrr.estimation.smooth import Smoothed, smoothed_update
 from mdrr.estimation.variance import Part, ProductSpread
-from mdrr.matrix import Array, Constant
+from mdrr.matrix import Array, Banded, Constant
 from mdrr.tallies import Tally
 
 
@@ -29,7 +30,8 @@ def product(
         design: how they were made.
         projection: how each cluster becomes a proper distribution: `"euclidean"` (nearest),
             `"clip"` (the paper's clip and rescale), or `"bayes"` (iterative Bayesian update; one
-            questionnaire only).
+            questionnaire only). An attribute reported through a banded matrix is estimated by
+            smoothed EM instead, whose inverse would be mostly noise.
 
     Returns:
         An estimate whose joint is a product of factors.
@@ -38,11 +40,14 @@ def product(
     if not tally.n:
         raise EstimateError("the tally is empty: there are no reports to estimate from")
     homes = _homes(tally, design)
-    raw, proper = [], []
+    raw, proper, smoothing = [], [], {}
     for names, parts in homes:
         values = _pooled(names, parts, tally, design)
         raw.append(Factor(names, values))
-        if projection == "bayes":
+        if (smooth := _smoothed(parts, tally, design)) is not None:
+            proper.append(Factor(names, smooth.distribution))
+            smoothing[names[0]] = smooth.strength
+        elif projection == "bayes":
             proper.append(Factor(names, _bayes(parts, tally, design).reshape(values.shape)))
         else:
             proper.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
@@ -54,7 +59,7 @@ def product(
         spread=ProductSpread(
             tally, design, ProductJoint(design.domain, tuple(raw)), tuple(p for _, p in homes)
         ),
-        notes={"projection": projection},
+        notes={"projection": projection, "smoothing": smoothing},
     )
 
 
@@ -103,6 +108,17 @@ def _pooled(names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, desig
         gone = tuple(i for i, name in enumerate(cluster.attributes) if name not in names)
         total += part.weight * values.sum(axis=gone)
     return total
+
+
+def _smoothed(parts: tuple[Part, ...], tally: Tally, design: Design) -> Smoothed | None:
+    """The smoothed estimate of an attribute that has a banded matrix to itself."""
+    if len(parts) > 1:
+        return None
+    group = tally.groups[parts[0].questionnaire]
+    matrix = design.questionnaires[parts[0].questionnaire].clusters[parts[0].cluster].matrix
+    if not isinstance(matrix, Banded) or matrix.reports_cells:
+        return None
+    return smoothed_update(group.marginal(parts[0].cluster), matrix)
 
 
 def _bayes(parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:

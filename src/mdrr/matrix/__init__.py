@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mdrr.errors import MatrixError
+from mdrr.matrix.banded import Banded, banded_matrix
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.dense import Dense, dense_matrix
 from mdrr.matrix.protocol import TOTALS, Array, Matrix
@@ -18,15 +19,17 @@ from mdrr.matrix.protocol import TOTALS, Array, Matrix
 __all__ = [
     "TOTALS",
     "Array",
+    "Banded",
     "Constant",
     "Dense",
     "Matrix",
+    "banded_matrix",
     "constant_matrix",
     "dense_matrix",
     "matrix_from_dict",
 ]
 
-_KINDS: dict[str, Any] = {"constant": Constant, "dense": Dense}
+_KINDS: dict[str, Any] = {"constant": Constant, "dense": Dense, "banded": Banded}
 
 
 def matrix_from_dict(fields: Mapping[str, Any]) -> Matrix:

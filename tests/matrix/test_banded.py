@@ -1,0 +1,110 @@
+"""Banded matrices: sampled exactly, never less private than asked, order kept."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdrr.errors import MatrixError
+from mdrr.matrix import Banded, banded_matrix, constant_matrix, matrix_from_dict
+from mdrr.matrix.banded import best_width
+from mdrr.respondent import draw
+
+SMALL = Banded(5, width=2, low=4001, total=2**16)
+EXAMPLES = [SMALL, banded_matrix(16, epsilon=1.0), banded_matrix(7, epsilon=2.0, width=0)]
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES)
+def test_operations_are_those_of_the_weights(matrix):
+    table = matrix.weights / matrix.total
+    assert (matrix.weights.sum(axis=1) == matrix.total).all()
+    rng = np.random.default_rng(3)
+    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
+    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
+    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-9)
+    v = rng.normal(size=(2, matrix.outcomes))
+    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
+    w = rng.normal(size=(2, matrix.cells))
+    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-8)
+    lam = rng.dirichlet(np.ones(matrix.outcomes))
+    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
+    codes = rng.integers(matrix.outcomes, size=9)
+    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
+
+
+def test_over_all_draws_every_code_has_exactly_its_weight_in_both_samplers():
+    draws = np.arange(2**16, dtype=np.uint64)
+    fields = SMALL.to_dict()
+    for cell, row in enumerate(SMALL.weights):
+        codes = SMALL.draw(np.full(2**16, cell), draws)
+        np.testing.assert_array_equal(np.bincount(codes.astype(np.int64), minlength=9), row)
+        single = [draw(fields, cell, int(u)) for u in draws[::7]]
+        assert single == codes[::7].tolist()
+
+
+def test_the_leftover_of_the_division_goes_to_the_middle():
+    left = SMALL.total - SMALL.outcomes * SMALL.low - 5 * SMALL.step
+    assert left > 0  # the case is there
+    assert SMALL.weights[0, 2] == SMALL.low + SMALL.step + left
+    assert SMALL.epsilon >= math.log(int(SMALL.weights.max()) / SMALL.low)
+
+
+def test_without_width_it_is_the_constant_matrix():
+    band, constant = Banded(4, 0, 6553, 2**16), constant_matrix(4, p=0.6)
+    flat = Banded(4, 0, constant.off, constant.total)
+    np.testing.assert_array_equal(np.diag(flat.weights), constant.diagonal)
+    assert flat.epsilon == constant.epsilon
+    assert band.reports_cells
+    draws = np.arange(0, 2**16, 5, dtype=np.uint64)
+    for cell in range(4):
+        true = np.full(len(draws), cell)
+        np.testing.assert_array_equal(flat.draw(true, draws), constant.draw(true, draws))
+
+
+@given(
+    cells=st.integers(2, 60),
+    epsilon=st.floats(0.05, 12),
+    width=st.none() | st.integers(0, 1),
+)
+@settings(max_examples=60, deadline=None)
+def test_epsilon_is_what_the_weights_say_and_at_most_what_was_asked(cells, epsilon, width):
+    matrix = banded_matrix(cells, epsilon=epsilon, width=width)
+    columns = matrix.weights.max(axis=0) / matrix.weights.min(axis=0)
+    assert matrix.epsilon <= epsilon
+    assert matrix.epsilon >= epsilon - 4e-3
+    assert math.isclose(matrix.epsilon, math.log(columns.max()), rel_tol=1e-9)
+    assert matrix_from_dict(matrix.to_dict()) == matrix
+
+
+@pytest.mark.parametrize(("cells", "epsilon"), [(9, 0.7), (30, 1.5), (16, 2.5)])
+def test_the_best_width_has_the_largest_mutual_information(cells, epsilon):
+    def told(width):
+        table = banded_matrix(cells, epsilon=epsilon, width=width).probabilities
+        return float((table * np.log(table / table.mean(axis=0))).sum())
+
+    best = best_width(cells, epsilon)
+    assert told(best) >= max(told(width) for width in range(cells)) - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ((1, 0, 100, 2**16), "2 to 4096 cells"),
+        ((5, 5, 100, 2**16), "reaches 0 to 4"),
+        ((5, 1, 0, 2**16), "low must be positive"),
+        ((5, 1, 10_000, 2**16), "nothing is left for the band"),
+        ((5, 1, 100, 1000), "2\\^16"),
+        ((5, 1, 100.0, 2**16), "integers"),
+    ],
+)
+def test_bad_weights_are_refused(fields, says):
+    with pytest.raises(MatrixError, match=says):
+        Banded(*fields)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 1000, 60])
+def test_an_epsilon_that_cannot_be_sampled_is_refused(epsilon):
+    with pytest.raises(MatrixError):
+        banded_matrix(10, epsilon=epsilon)
