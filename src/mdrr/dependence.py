@@ -158,21 +158,32 @@ def from_tally(tally: Tally, design: Design, *, debias: bool = True) -> Dependen
         if debias and first.is_ordered and second.is_ordered:
             return _debiased_correlation(tally, design, first, second)
         if debias:
-            return debiased_v(unbiased_pair(tally, design, first.name, second.name))
+            return debiased(unbiased_pair(tally, design, first.name, second.name), first, second)
         return dependence(reported_pair(tally, design, first.name, second.name), first, second)
 
     return _each_pair(design.domain, measure)
 
 
-def debiased_v(table: PairTable) -> float:
-    """Cramér's V of an unbiased table, its noise's own share of χ² taken off.
+def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:
+    """The dependence of an unbiased table, with what its noise adds taken off.
 
     Noise alone makes a table look dependent: Σ Var(π̂_ab)/(π_a π_b) is added to χ²/n on average,
     so it is subtracted, and what remains is cut to [0, 1]. A cell is left out when the noise of
     its term, about √2·Var/(π_a π_b), exceeds all it could add, min(π_a, π_b): rare categories
-    would otherwise drown the rest. The choice looks at margins only, so it picks no winners.
+    would otherwise drown the rest. The choice looks at margins only, so it picks no winners. For
+    ordered attributes the variance of the covariance, cells taken as uncorrelated, is subtracted
+    from its square.
+
+    Arguments:
+        table: an unbiased table and the variances of its cells.
+        first: the attribute of the rows.
+        second: the attribute of the columns.
     """
     rows, columns = (nearest(table.values.sum(axis=axis)) for axis in (1, 0))
+    if first.is_ordered and second.is_ordered:
+        x, y = _centred(first, rows), _centred(second, columns)
+        noise = float(x**2 @ table.variances @ y**2)
+        return _shrunk(float(x @ table.values @ y), noise, rows @ x**2, columns @ y**2)
     expected = np.outer(rows, columns)
     most = np.minimum.outer(rows, columns)
     counted = (expected > 0) & (math.sqrt(2) * table.variances <= most * expected)
@@ -184,18 +195,22 @@ def debiased_v(table: PairTable) -> float:
 def _debiased_correlation(
     tally: Tally, design: Design, first: Attribute, second: Attribute
 ) -> float:
-    """|r| from the unbiased covariance, with what its noise adds to its square taken off."""
+    """|r| from the unbiased covariance and its exact variance."""
     table = unbiased_pair(tally, design, first.name, second.name)
-    margins = [nearest(table.values.sum(axis=axis)) for axis in (1, 0)]
-    x, y = (
-        np.asarray(attribute.scores) - share @ np.asarray(attribute.scores)
-        for attribute, share in zip((first, second), margins, strict=True)
-    )
-    spread = float(margins[0] @ x**2) * float(margins[1] @ y**2)
-    if not spread > 0:
-        return 0.0
+    rows, columns = (nearest(table.values.sum(axis=axis)) for axis in (1, 0))
+    x, y = _centred(first, rows), _centred(second, columns)
     covariance, noise = unbiased_moment(tally, design, (first.name, second.name), x, y)
-    return math.sqrt(min(max(covariance**2 - noise, 0.0) / spread, 1.0))
+    return _shrunk(covariance, noise, rows @ x**2, columns @ y**2)
+
+
+def _centred(attribute: Attribute, shares: Array) -> Array:
+    scores = np.asarray(attribute.scores)
+    return np.asarray(scores - shares @ scores)
+
+
+def _shrunk(covariance: float, noise: float, first: float, second: float) -> float:
+    spread = first * second
+    return math.sqrt(min(max(covariance**2 - noise, 0.0) / spread, 1.0)) if spread > 0 else 0.0
 
 
 def _each_pair(domain: Domain, measure: Callable[[Attribute, Attribute], float]) -> Dependences:

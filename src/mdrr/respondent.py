@@ -120,7 +120,7 @@ def check(design: Mapping[str, Any]) -> str:
         elif matrix["kind"] == "banded":
             codes, band = cells + 2 * matrix["width"], 2 * matrix["width"] + 1
             room = matrix["total"] - codes * matrix["low"]
-            fits = matrix["cells"] == cells and 0 < matrix["low"] and 0 < band <= room
+            fits = matrix["cells"] == cells and matrix["low"] > 0 and 0 < band <= room
         else:
             raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
         if not fits or total_of(matrix) not in TOTALS:

@@ -59,7 +59,7 @@ def measure_base(
     return errors
 
 
-def _margin(table: np.ndarray[tuple[int, ...], np.dtype[np.int64]], axis: int) -> np.ndarray[
-    tuple[int, ...], np.dtype[np.int64]
-]:
+def _margin(
+    table: np.ndarray[tuple[int, ...], np.dtype[np.int64]], axis: int
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     return np.asarray(table.sum(axis=tuple(a for a in range(table.ndim) if a != axis)))

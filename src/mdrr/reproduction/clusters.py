@@ -47,9 +47,7 @@ def _exact(population: Population, p: float, rng: np.random.Generator) -> Depend
     return from_codes(list(population.codes), population.domain)
 
 
-def _released(
-    population: Population, p: float, rng: np.random.Generator
-) -> tuple[Tally, Design]:
+def _released(population: Population, p: float, rng: np.random.Generator) -> tuple[Tally, Design]:
     """RR on each attribute at p (section 4.1): a release of its own, before the clustered one."""
     design = independent(population.domain, p=p)
     reported = [
@@ -77,7 +75,10 @@ def _another_release(population: Population, p: float) -> float:
 
 WAYS: dict[str, Way] = {
     "exact": Way(
-        _exact, _no_privacy, False, "the true two-way tables, as secure sum gives them; no DP: ε = ∞"
+        _exact,
+        _no_privacy,
+        False,
+        "the true two-way tables, as secure sum gives them; no DP: ε = ∞",
     ),
     "attributes": Way(
         _debiased, _another_release, True, "RR on each attribute at p, debiased; its ε is added"

@@ -10,8 +10,8 @@ from mdrr.errors import MdrrError
 from mdrr.reproduction.base import measure_base
 from mdrr.reproduction.joint import measure_joint
 from mdrr.reproduction.methods import measure_methods
-from mdrr.reproduction.printed import BASE_KEEP, COPIES, KEEPS, best_thresholds
 from mdrr.reproduction.population import adult_population
+from mdrr.reproduction.printed import BASE_KEEP, COPIES, KEEPS, best_thresholds
 from mdrr.reproduction.settings import Settings
 from mdrr.reproduction.tables import measure_table
 
@@ -46,7 +46,9 @@ class Unit:
     @property
     def key(self) -> str:
         """The unit's name in a file of finished runs."""
-        at = "" if self.thresholds is None else f" T_v={self.thresholds[0]} T_d={self.thresholds[1]}"
+        at = (
+            "" if self.thresholds is None else f" T_v={self.thresholds[0]} T_d={self.thresholds[1]}"
+        )
         return f"{self.experiment} p={self.p}{at} runs={self.start}:{self.stop}"
 
 
