@@ -7,11 +7,12 @@ from functools import reduce
 
 import numpy as np
 
-from mdrr.reproduction.channel import simulate_axes
-from mdrr.reproduction.clusters import alone, partition
+from mdrr.reproduction.axes import simulate_axes
+from mdrr.reproduction.channel import Counts
 from mdrr.reproduction.population import Population
 from mdrr.reproduction.printed import COVERAGES
 from mdrr.reproduction.query import draw_query
+from mdrr.reproduction.readings import single
 from mdrr.reproduction.settings import Settings
 
 METHODS = ("Randomized", "RR-Independent")
@@ -34,7 +35,7 @@ def measure_base(
     Both read the same reports, simulated as the table of the queried attributes: its cells are the
     Randomized counts, its margins are what RR-Independent inverts.
     """
-    design = partition(population, alone(population), settings.matrix, p)
+    singles = [single(settings.matrix, r, p) for r in population.domain.shape]
     errors: dict[str, list[float]] = {}
     for coverage in COVERAGES:
         for run in runs:
@@ -42,7 +43,7 @@ def measure_base(
             query = draw_query(population, coverage, settings, rng)
             found = [(float("nan"), float("nan"))] * 2
             if query is not None:
-                channels = [design.channels[j] for j in query.attributes]
+                channels = [singles[j] for j in query.attributes]
                 true = population.counts(query.attributes)
                 table = simulate_axes(
                     channels, true.reshape(population.shape(query.attributes)), rng
@@ -59,7 +60,5 @@ def measure_base(
     return errors
 
 
-def _margin(
-    table: np.ndarray[tuple[int, ...], np.dtype[np.int64]], axis: int
-) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _margin(table: Counts, axis: int) -> Counts:
     return np.asarray(table.sum(axis=tuple(a for a in range(table.ndim) if a != axis)))

@@ -19,8 +19,9 @@ from mdrr.dependence import Dependences, from_codes, from_tally
 from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.protocols import independent
-from mdrr.reproduction.channel import Channel, channel
+from mdrr.reproduction.channel import Channel
 from mdrr.reproduction.population import Attributes, Population
+from mdrr.reproduction.readings import Link, channel
 from mdrr.tallies import Tally, tally_codes
 
 Learn: TypeAlias = Callable[[Population, float, np.random.Generator], Dependences]
@@ -108,7 +109,7 @@ class Partition:
     """Clusters of attributes with the matrix of each."""
 
     clusters: tuple[Attributes, ...]
-    channels: tuple[Channel, ...]
+    channels: tuple[Link, ...]
 
     @cached_property
     def home(self) -> dict[int, int]:

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mdrr.reproduction.channel import Channel, channel
+from mdrr.matrix import Array, constant_matrix
+from mdrr.protocols import epsilon_of
+from mdrr.reproduction.channel import Channel
 from mdrr.reproduction.population import Population
 from mdrr.reproduction.printed import TABLE_COVERAGE
 from mdrr.reproduction.query import draw_query
@@ -25,7 +27,10 @@ def measure_joint(
 ) -> dict[str, list[float]]:
     """Relative errors of RR-Joint at the ε that RR-Independent spends at p."""
     everything = tuple(range(len(population.domain)))
-    link = channel(settings.matrix, population.domain.shape, p)
+    budget = sum(epsilon_of(p, r) for r in population.domain.shape)
+    link = Channel(
+        population.domain.size, constant_matrix(population.domain.size, epsilon=budget).signal
+    )
     true = population.cells(everything)
     errors: dict[str, list[float]] = {method: [] for method in METHODS}
     for run in runs:
@@ -43,8 +48,8 @@ def measure_joint(
         size = population.size(query.attributes)
         whole = np.maximum(counts / population.n - link.floor, 0) / link.signal
         seen = Channel(size, link.signal)
-        tables = {
-            "whole": np.bincount(asked, whole / whole.sum(), size),
+        tables: dict[str, Array] = {
+            "whole": np.bincount(asked, whole / whole.sum(), size).astype(np.float64),
             "queried": seen.estimate(
                 np.bincount(asked, counts, size).astype(np.int64), settings.projection
             ),

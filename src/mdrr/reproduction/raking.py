@@ -57,7 +57,7 @@ def rake_records(
     weights = np.full(codes.shape[1], 1 / codes.shape[1])
     residual, used = _rake(codes, wanted, weights, tolerance, sweeps)
     stopped = "tolerance" if residual < tolerance else "sweeps"
-    return Adjustment(weights, residual, used, stopped, tuple(unreached))  # type: ignore[arg-type]
+    return Adjustment(weights, residual, used, stopped, tuple(unreached))
 
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

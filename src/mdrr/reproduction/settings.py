@@ -12,20 +12,19 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from mdrr.errors import MdrrError
+from mdrr.reproduction.readings import READINGS
 
 FORMAT = 1
 """Raise it when the same settings give other numbers, so that old runs are not resumed."""
 
-MatrixName: TypeAlias = Literal["corrected", "printed", "signed", "power", "power-diagonal"]
 Rounding: TypeAlias = Literal["nearest", "down", "up"]
 Empty: TypeAlias = Literal["redraw", "drop", "infinite"]
 Pairs: TypeAlias = Literal["distinct", "repeated"]
 Projected: TypeAlias = Literal["clip", "euclidean"]
 Thresholds: TypeAlias = Literal["paper", "ours"]
 
-MATRICES: tuple[str, ...] = get_args(MatrixName)
 _CHOICES = {
-    "matrix": MATRICES,
+    "matrix": tuple(READINGS),
     "rounding": get_args(Rounding),
     "empty": get_args(Empty),
     "pairs": get_args(Pairs),
@@ -41,7 +40,7 @@ class Settings:
     Arguments:
         runs: how many; the paper's medians are over 1000.
         seed: the same seed gives the same numbers, whatever the number of processes.
-        matrix: the reading of section 6.3, one of `mdrr.reproduction.channel.READINGS`.
+        matrix: the reading of section 6.3, one of `mdrr.reproduction.readings.READINGS`.
         dependences: how Algorithm 1 learns them, one of `mdrr.reproduction.clusters.WAYS`.
         rounding: of σ·(number of combinations) to a number of combinations: `nearest` (halves up),
             `down` or `up`. At least one combination is always taken, or S would be empty.
@@ -60,7 +59,7 @@ class Settings:
 
     runs: int = 1000
     seed: int = 1
-    matrix: MatrixName = "corrected"
+    matrix: str = "corrected"
     dependences: str = "exact"
     rounding: Rounding = "nearest"
     empty: Empty = "redraw"

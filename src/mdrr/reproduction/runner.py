@@ -1,0 +1,79 @@
+"""Run units in processes; what comes out does not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Protocol
+
+from mdrr.errors import MdrrError
+from mdrr.reproduction.settings import Settings
+from mdrr.reproduction.store import Store
+from mdrr.reproduction.unit import Errors, Unit, measure
+
+
+class Progress(Protocol):
+    """Told after every unit how many runs are done, and of how many."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Show it."""
+        ...
+
+
+Job = tuple[Settings, Store, list[Unit]]
+"""Units to run under some settings, and where they are kept."""
+
+
+def run(jobs: list[Job], *, workers: int | None = None, progress: Progress | None = None) -> None:
+    """Run what the stores do not hold yet.
+
+    Interrupted, it loses only the units that are running; called again, it does the rest.
+
+    Arguments:
+        jobs: settings, store and units.
+        workers: processes; as many as there are cores by default. With 1, none is started.
+        progress: told how far it is.
+    """
+    workers = (os.cpu_count() or 1) if workers is None else workers
+    if workers < 1:
+        raise MdrrError(f"workers={workers}: at least one process must do the work")
+    todo: list[tuple[Settings, Store, Unit]] = []
+    total = done = 0
+    for settings, store, wanted in jobs:
+        missing = store.missing(wanted)
+        total += sum(unit.stop - unit.start for unit in wanted)
+        done += sum(unit.stop - unit.start for unit in wanted if unit not in missing)
+        todo += [(settings, store, unit) for unit in missing]
+    report = progress or (lambda done, total: None)
+    report(done, total)
+    for store, unit, errors in _results(todo, min(workers, len(todo))):
+        store.add(unit, errors)
+        done += unit.stop - unit.start
+        report(done, total)
+
+
+def _results(
+    todo: list[tuple[Settings, Store, Unit]], workers: int
+) -> Iterator[tuple[Store, Unit, Errors]]:
+    if workers <= 1:
+        for settings, store, unit in todo:
+            yield store, unit, measure(unit, settings)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_ctrl_c)
+    try:
+        futures = {
+            pool.submit(measure, unit, settings): (store, unit) for settings, store, unit in todo
+        }
+        for future in as_completed(futures):
+            store, unit = futures.pop(future)
+            yield store, unit, future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_ctrl_c() -> None:
+    """The parent decides what an interruption means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
