@@ -96,7 +96,7 @@ class Channel:
         """
         mass = observed.sum(axis=-1, keepdims=True)
         if self.is_singular:
-            return np.zeros_like(observed) + mass / self.cells
+            return np.asarray(np.zeros_like(observed) + mass / self.cells)
         return np.asarray((observed - self.floor * mass) / self.signal)
 
     def estimate(self, reported: Counts, projection: str) -> Array:

@@ -7,7 +7,7 @@ kept so that records with the same category do not wait for each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -56,11 +56,11 @@ def rake_records(
     codes = np.stack([column.astype(kind) for column in columns])
     weights = np.full(codes.shape[1], 1 / codes.shape[1])
     residual, used = _rake(codes, wanted, weights, tolerance, sweeps)
-    stopped = "tolerance" if residual < tolerance else "sweeps"
+    stopped: Literal["tolerance", "sweeps"] = "tolerance" if residual < tolerance else "sweeps"
     return Adjustment(weights, residual, used, stopped, tuple(unreached))
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True, nogil=True)
 def _rake(
     codes: npt.NDArray[Any], wanted: Array, weights: Array, tolerance: float, sweeps: int
 ) -> tuple[float, int]:
