@@ -8,12 +8,24 @@ that help appears at once.
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib import import_module
 from typing import Any
 
 COMMANDS = (
     ("design", "Before the survey"),
+    ("privacy", "Before the survey"),
+    ("theory", "Before the survey"),
+    ("respond", "The survey"),
+    ("randomize", "The survey"),
+    ("tally", "The survey"),
+    ("estimate", "Analysis"),
+    ("query", "Analysis"),
+    ("adjust", "Analysis"),
+    ("synth", "Analysis"),
+    ("dependence", "Which attributes go together"),
+    ("cluster", "Which attributes go together"),
     ("relay", "Dependences without trust"),
     ("party", "Dependences without trust"),
     ("aggregator", "Dependences without trust"),
@@ -57,4 +69,6 @@ def main() -> None:
             raise
         print(f"mdrr: {error.name} is not installed. Run: pip install 'mdrr[cli]'", file=sys.stderr)
         sys.exit(2)
+    # Told to stop, leave as on Ctrl-C: what was being written is removed, what stood is whole.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     app()

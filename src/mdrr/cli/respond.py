@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mdrr.cli.options import DesignFile, MaybeOut, SurveyFile
 from mdrr.errors import DesignError, MdrrError
-from mdrr.respondent import fingerprint
+from mdrr.respondent import check
 from mdrr.respondent import respond as randomize
 
 EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
@@ -22,8 +22,7 @@ EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
 def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None) -> None:
     """Answer a survey here; see what leaves. True answers are kept nowhere."""
     published = _read(design)
-    record: Any = _Asking(published, _words(survey))
-    report = randomize(published, record)
+    report = randomize(published, _Asking(published, _words(survey, published)))
     for line in _in_words(published, report):
         print(line, file=sys.stderr)
     text = json.dumps(report, separators=(",", ":"))
@@ -36,12 +35,18 @@ def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None)
     print(f"Wrote {out}.", file=sys.stderr)
 
 
-class _Asking:
+class _Asking(Mapping[str, Any]):
     """A record that asks for an answer when the randomizer needs it, and keeps none."""
 
     def __init__(self, design: Mapping[str, Any], words: Mapping[str, Any]) -> None:
         self._labels = {a["name"]: a["categories"] for a in design["attributes"]}
         self._words = words
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._labels)
+
+    def __len__(self) -> int:
+        return len(self._labels)
 
     def __getitem__(self, name: str) -> Any:
         labels = self._labels[name]
@@ -61,22 +66,25 @@ class _Asking:
 def _read(path: Path) -> dict[str, Any]:
     try:
         design = json.loads(path.read_text(encoding="utf-8"))
-        stated = design.get("fingerprint", "")
-    except (ValueError, AttributeError):
+        check(design)
+    except MdrrError as error:
+        raise DesignError(f"{path}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DesignError(f"{path}: not a design") from None
-    if stated and stated != fingerprint(design):
-        raise DesignError(f"{path}: the design was changed after it was published. Do not answer")
-    if "questionnaires" not in design or "attributes" not in design:
-        raise DesignError(f"{path}: not a design")
     return dict(design)
 
 
-def _words(survey: Path | None) -> dict[str, tuple[str, list[str]]]:
+def _words(survey: Path | None, design: Mapping[str, Any]) -> dict[str, tuple[str, list[str]]]:
+    """The survey's words for the design's questions."""
     if survey is None:
         return {}
     from mdrr.survey import Survey
 
     questions = Survey.load(survey).questions
+    asked = {q.attribute.name: list(q.attribute.categories) for q in questions}
+    for attribute in design["attributes"]:
+        if asked.get(attribute["name"]) != attribute["categories"]:
+            raise DesignError(f"{survey}: not the survey of this design, see {attribute['name']!r}")
     return {q.attribute.name: (q.text, list(q.labels)) for q in questions}
 
 
