@@ -33,6 +33,7 @@ _HOMES = {
     "clustered": "protocols",
     "constant_matrix": "matrix",
     "dense_matrix": "matrix",
+    "dependences": "securesum.ways",
     "encode": "frames",
     "estimate": "estimation",
     "independent": "protocols",
@@ -70,6 +71,7 @@ __all__ = [
     "constant_matrix",
     "datasets",
     "dense_matrix",
+    "dependences",
     "encode",
     "estimate",
     "independent",
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from mdrr.protocols import clustered, independent, joint, sampled
     from mdrr.query import Query
     from mdrr.respondent import respond
+    from mdrr.securesum.ways import dependences
     from mdrr.source import SeededSource, SystemSource
     from mdrr.survey import Survey
     from mdrr.synthesis import synthesize
