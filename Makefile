@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format wheel clean install dev
+.PHONY: bench-numeric help run test check format wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing mdrr[$(EXTRAS),dev] into $(VENV) (once)"
 	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev]'
 	@touch $@ $(VENV)/.installed
+
+bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/numeric.md
+	$(BIN)/python -m benchmarks.numeric
 
 clean:  ## Remove .venv and everything generated
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

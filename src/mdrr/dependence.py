@@ -183,7 +183,9 @@ def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:
     if first.is_ordered and second.is_ordered:
         x, y = _centred(first, rows), _centred(second, columns)
         noise = float(x**2 @ table.variances @ y**2)
-        return _shrunk(float(x @ table.values @ y), noise, rows @ x**2, columns @ y**2)
+        return _shrunk(
+            float(x @ table.values @ y), noise, float(rows @ x**2), float(columns @ y**2)
+        )
     expected = np.outer(rows, columns)
     most = np.minimum.outer(rows, columns)
     counted = (expected > 0) & (math.sqrt(2) * table.variances <= most * expected)
@@ -200,7 +202,7 @@ def _debiased_correlation(
     rows, columns = (nearest(table.values.sum(axis=axis)) for axis in (1, 0))
     x, y = _centred(first, rows), _centred(second, columns)
     covariance, noise = unbiased_moment(tally, design, (first.name, second.name), x, y)
-    return _shrunk(covariance, noise, rows @ x**2, columns @ y**2)
+    return _shrunk(covariance, noise, float(rows @ x**2), float(columns @ y**2))
 
 
 def _centred(attribute: Attribute, shares: Array) -> Array:

@@ -1,0 +1,178 @@
+"""Ordered attributes: banded against constant matrices at the same ε, on Adult's own scales.
+
+    python -m benchmarks.numeric            # prints, writes out/numeric.json and docs/numeric.md
+
+Every row is one attribute alone, randomized with the real randomizer at total ε; the error is the
+Wasserstein distance between the estimated and the true distribution, in the attribute's units
+(years, hours, grades), the mean of the seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+import mdrr
+from mdrr.estimation import bayesian_update, invert, nearest
+from mdrr.estimation.smooth import smoothed_update
+from mdrr.matrix import Matrix, banded_matrix, constant_matrix
+from mdrr.numeric import mean, quantiles
+
+SCALES = {
+    "age": tuple(range(17, 92)),
+    "hours-per-week": tuple(range(1, 101)),
+    "education-num": tuple(range(1, 18)),
+}
+"""One bin a year, hour or grade: declared from the codebook, not read off the data."""
+
+METHODS = ("k-RR, projected", "k-RR, EM", "k-RR, smoothed EM", "banded, smoothed EM")
+
+
+def errors(codes: np.ndarray, cells: int, epsilon: float, seed: int) -> list[float]:
+    """The Wasserstein errors of the four methods on one randomization each."""
+    truth = np.bincount(codes, minlength=cells) / len(codes)
+    constant, banded = (
+        constant_matrix(cells, epsilon=epsilon),
+        banded_matrix(cells, epsilon=epsilon),
+    )
+    flat, waved = reported(codes, constant, 2 * seed), reported(codes, banded, 2 * seed + 1)
+    found = (
+        nearest(invert(flat, constant)),
+        bayesian_update(flat, constant).distribution,
+        smoothed_update(flat, constant).distribution,
+        smoothed_update(waved, banded).distribution,
+    )
+    return [float(np.abs(np.cumsum(pi - truth)).sum()) for pi in found]
+
+
+def reported(codes: np.ndarray, matrix: Matrix, seed: int) -> np.ndarray:
+    """How often each code is reported when everyone randomizes."""
+    width = (matrix.total.bit_length() - 1) // 8
+    stream = mdrr.SeededSource(seed).read(len(codes) * width)
+    padded = np.zeros((len(codes), 8), dtype=np.uint8)
+    padded[:, :width] = np.frombuffer(stream, dtype=np.uint8).reshape(-1, width)
+    sent = matrix.draw(codes, padded.view("<u8").ravel())
+    return np.bincount(sent.astype(np.int64), minlength=matrix.outcomes)
+
+
+def summaries(epsilon: float) -> list[dict[str, float | str]]:
+    """Mean and quartiles through the public interface, all three attributes at ε each."""
+    domain = mdrr.Domain(
+        tuple(mdrr.Attribute(name, kind="numeric", edges=edges) for name, edges in SCALES.items())
+    )
+    people = mdrr.datasets.adult(columns=list(SCALES))
+    design = mdrr.independent(domain, epsilon=dict.fromkeys(SCALES, epsilon), ordered="banded")
+    reports = mdrr.randomize(people, design, source=mdrr.SeededSource(1))
+    estimate = mdrr.estimate(mdrr.tally(reports, design), design)
+    rows: list[dict[str, float | str]] = []
+    for name in SCALES:
+        true = people[name].to_numpy()
+        edges = np.asarray(SCALES[name])
+        shares = np.bincount(true - edges[0], minlength=len(edges) - 1) / len(true)
+        below = np.concatenate([[0.0], np.cumsum(shares)])  # even within a bin, as the estimate
+        median = quantiles(estimate, name, (0.5,))[0]
+        rows.append(
+            {
+                "attribute": name,
+                "mean": mean(estimate, name),
+                "true mean": float(true.mean()) + 0.5,
+                "median": median.value,
+                "low": median.low,
+                "high": median.high,
+                "true median": float(np.interp(0.5, below, edges)),
+            }
+        )
+    return rows
+
+
+def run(seeds: int) -> dict[str, object]:
+    people = mdrr.datasets.adult(columns=list(SCALES))
+    rows = []
+    for name, edges in SCALES.items():
+        codes = np.searchsorted(edges, people[name].to_numpy(), side="right") - 1
+        for epsilon in (1.0, 2.0, 4.0):
+            all_seeds = [errors(codes, len(edges) - 1, epsilon, seed) for seed in range(seeds)]
+            mean_error = np.mean(all_seeds, axis=0)
+            width = banded_matrix(len(edges) - 1, epsilon=epsilon).width
+            row = {"attribute": name, "bins": len(edges) - 1, "epsilon": epsilon, "width": width}
+            rows.append(row | dict(zip(METHODS, mean_error.tolist(), strict=True)))
+            print(row, mean_error.round(3), flush=True)
+    return {"seeds": seeds, "rows": rows, "summaries": summaries(2.0)}
+
+
+HEAD = """# Numeric and ordinal attributes
+
+Declare bins, and an attribute with an order can be reported through a *banded* matrix: at the same
+ε an answer near the truth is likelier than one far from it.
+
+```python
+age = mdrr.Attribute("age", kind="numeric", edges=range(17, 92))
+design = mdrr.independent(mdrr.Domain((age,)), epsilon=1.0, ordered="banded")
+```
+
+The band's width is the one whose report says most about the truth (largest mutual information); ε
+is computed from the integers sampled, as for every matrix. The estimate is EM with smoothing, its
+strength chosen on held-out reports: none for spiky attributes. `mdrr.numeric` gives histogram, mean
+and quantiles, `mdrr.dependence` the debiased |r|.
+
+## Error
+
+Wasserstein distance to the true distribution of Adult's 32,561 people, mean of {seeds} seeds, in
+the attribute's own units, one bin per unit. `make bench-numeric` made this page.
+"""
+
+BETWEEN = """
+The longer the scale and the smaller ε, the more order pays. On short scales at larger ε the best
+band has no width, and banded and constant are the same matrix.
+
+## Mean and median
+
+All three attributes at ε = 2 each, one randomization, values even within a bin:
+"""
+
+END = """
+The interval of a single bin of a banded attribute comes from the unbiased inverse, which is much
+noisier than the smoothed estimate: it is wide, and honest. Ranges of bins, quantiles and means are
+far tighter.
+"""
+
+
+def document(results: dict) -> str:
+    """The page, its numbers from one run."""
+    errors_table = [
+        "| attribute | bins | ε | band | " + " | ".join(METHODS) + " | best k-RR / banded |",
+        "|---|--:|--:|--:|" + "--:|" * (len(METHODS) + 1),
+    ]
+    for row in results["rows"]:
+        values = [row[method] for method in METHODS]
+        head = f"{row['attribute']} | {row['bins']} | {row['epsilon']:g} | ±{row['width']}"
+        cells = " | ".join(f"{value:.3f}" for value in values)
+        errors_table.append(f"| {head} | {cells} | {min(values[:-1]) / values[-1]:.1f} |")
+    summary = [
+        "| attribute | mean | true mean | median (95 % interval) | true median |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for row in results["summaries"]:
+        median = f"{row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f})"
+        means = f"{row['mean']:.2f} | {row['true mean']:.2f}"
+        summary.append(f"| {row['attribute']} | {means} | {median} | {row['true median']:.1f} |")
+    parts = [HEAD.format(seeds=results["seeds"]), *errors_table, BETWEEN, *summary, END]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--docs", type=Path, default=Path("docs/numeric.md"))
+    arguments = parser.parse_args()
+    results = run(arguments.seeds)
+    Path("out").mkdir(exist_ok=True)
+    Path("out/numeric.json").write_text(json.dumps(results, indent=1) + "\n")
+    arguments.docs.write_text(document(results))
+
+
+if __name__ == "__main__":
+    main()
