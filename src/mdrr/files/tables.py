@@ -211,10 +211,13 @@ def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
 
 def _header(path: str | Path, delimiter: str) -> list[str]:
     opened = gzip.open if str(path).lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as text:
-        for row in csv.reader(text, delimiter=delimiter):
-            if row:
-                return row
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="") as text:
+            for row in csv.reader(text, delimiter=delimiter):
+                if row:
+                    return row
+    except UnicodeDecodeError:
+        raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
     raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
 
 

@@ -1,0 +1,271 @@
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import SchemaError, TallyError
+from mdrr.frames import (
+    FINGERPRINT,
+    QUESTIONNAIRE,
+    encode,
+    infer_domain,
+    randomize,
+    report_codes,
+    report_table,
+    stated_fingerprint,
+    tally,
+)
+from mdrr.matrix import Constant
+from mdrr.protocols import independent, sampled
+from mdrr.source import SeededSource
+from mdrr.tallies import tally_reports
+from tests.backends import BACKENDS
+from tests.cases import MIXED, designs
+
+PEOPLE = {
+    "ville": ["東京", "Genève", "🦔", "Zürich"],
+    "age": [17, 120, 18, 64],
+    "children": [0, 2, 1, -5],
+    "smokes": [True, False, False, True],
+    "ssn": ["1", "2", "3", "4"],
+}
+CODES = {
+    "ville": [2, 0, 3, 1],
+    "smokes": [1, 0, 0, 1],
+    "children": [0, 2, 1, 3],
+    "age": [0, 2, 1, 1],
+}
+DESIGN = independent(MIXED, p=0.5)
+PAIRS = sampled(MIXED, 2, epsilon=3.0)
+
+
+@pytest.fixture(params=BACKENDS, ids=lambda backend: backend.name)
+def backend(request):
+    return request.param
+
+
+def exact(domain: Domain) -> object:
+    """A design that all but always sends the truth."""
+    return independent(domain, epsilon=60.0)
+
+
+def test_labels_of_every_type_become_codes_in_the_domains_order(backend):
+    codes = encode(backend.make(PEOPLE), MIXED)
+    assert [c.tolist() for c in codes] == [CODES[name] for name in MIXED.names]
+
+
+def test_dictionary_columns(backend):
+    # Polars' categoricals hold text only.
+    names = ["ville"] if backend.name in ("polars", "lazy") else ["ville", "smokes", "children"]
+    columns = {name: pa.array(PEOPLE[name]).dictionary_encode() for name in names}
+    codes = encode(backend.make(columns), MIXED.project(names))
+    assert [c.tolist() for c in codes] == [CODES[name] for name in names]
+
+
+def test_a_frame_of_reports_is_of_the_same_kind_with_the_designs_columns_only(backend):
+    reports = randomize(backend.make(PEOPLE), DESIGN)
+    assert isinstance(reports, backend.kind)
+    values = backend.to_dict(reports)
+    assert list(values) == list(MIXED.names)
+    for name, labels in values.items():
+        assert set(labels) <= set(MIXED.attribute(name).categories)
+
+
+def test_rows_keep_their_order_when_the_truth_is_sent(backend):
+    values = backend.to_dict(randomize(backend.make(PEOPLE), exact(MIXED)))
+    assert values["ville"] == PEOPLE["ville"]
+    assert values["smokes"] == PEOPLE["smokes"]
+    assert values["children"] == PEOPLE["children"]
+    assert values["age"] == ["[0, 17.5)", "[65, 120]", "[17.5, 65)", "[17.5, 65)"]
+
+
+def test_every_backend_sends_the_same_for_the_same_bytes(backend):
+    for design in (DESIGN, PAIRS):
+        reports = randomize(backend.make(PEOPLE), design, source=SeededSource(5))
+        codes = report_codes(reports, design)
+        direct = randomize(pa.table(PEOPLE), design, source=SeededSource(5))
+        assert backend.to_dict(reports) == direct.to_pydict()
+        assert tally(reports, design) == tally_reports(codes, design) == tally(direct, design)
+
+
+def test_sampled_designs_say_which_questionnaire_and_leave_the_rest_null(backend):
+    people = {name: column * 50 for name, column in PEOPLE.items()}
+    reports = randomize(backend.make(people), PAIRS, source=SeededSource(1))
+    values = backend.to_dict(reports)
+    assert next(iter(values)) == QUESTIONNAIRE
+    assert len(set(values[QUESTIONNAIRE])) == 6
+    for row in zip(*values.values(), strict=True):
+        q, answers = row[0], dict(zip(list(values)[1:], row[1:], strict=True))
+        asked = PAIRS.questionnaires[q].attributes
+        assert {name for name, label in answers.items() if label is not None} == set(asked)
+        for name in asked:
+            MIXED.attribute(name).code(answers[name])  # of the right type, and known
+    assert tally(reports, PAIRS).n == 200
+
+
+def test_reports_read_back_are_the_reports_made():
+    for name, design in designs().items():
+        domain = design.domain
+        frame = pa.table(
+            {a.name: a.categories * 12 for a in domain.project(domain.names[:1]).attributes}
+        )
+        people = {
+            a.name: [a.categories[i % a.size] for i in range(len(frame))] for a in domain.attributes
+        }
+        reports = randomize(pa.table(people), design, source=SeededSource(2))
+        again = report_table(report_codes(reports, design), design)
+        assert again.equals(reports, check_metadata=True), name
+
+
+def test_pandas_keeps_its_index_and_its_whole_numbers():
+    people = pd.DataFrame(PEOPLE, index=["d", "c", "b", "a"])
+    assert list(randomize(people, DESIGN).index) == ["d", "c", "b", "a"]
+    reports = randomize(pd.concat([people] * 20), PAIRS)
+    assert str(reports["children"].dtype) == "Int64"
+    assert str(reports["smokes"].dtype) == "boolean"
+    assert tally(reports, PAIRS).n == 80
+
+
+@pytest.mark.parametrize("kind", ["Int8", "Int64", "UInt16", "Float64", "int16", "uint8", "object"])
+def test_pandas_integers_of_every_kind(kind):
+    domain = Domain((Attribute("rooms", (1, 2, 9), missing=9),))
+    series = pd.Series([1, 2, 2], dtype=kind)
+    assert encode(pd.DataFrame({"rooms": series}), domain)[0].tolist() == [0, 1, 1]
+    if kind[0].isupper() or kind == "object":
+        gaps = pd.Series([1, None, 2], dtype=kind)
+        assert encode(pd.DataFrame({"rooms": gaps}), domain)[0].tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "str", "category"])
+def test_pandas_text_of_every_kind(dtype):
+    domain = Domain((Attribute("size", ("s", "m", "?"), missing="?"),))
+    frame = pd.DataFrame({"size": pd.Series(["m", None, "s"], dtype=dtype)})
+    assert encode(frame, domain)[0].tolist() == [1, 2, 0]
+
+
+def test_missing_values_need_a_declared_category(backend):
+    domain = Domain((Attribute("size", ("s", "m", "?"), missing="?"), Attribute("x", ("a", "b"))))
+    frame = backend.make({"size": ["s", None], "x": ["a", "b"]})
+    assert encode(frame, domain)[0].tolist() == [0, 2]
+    with pytest.raises(SchemaError, match=r"'size' has 1 missing values. Declare a category"):
+        encode(frame, Domain((Attribute("size", ("s", "m")),)))
+
+
+def test_an_unknown_category_is_named_with_what_to_do(backend):
+    frame = backend.make({**PEOPLE, "ville": ["Genève", "Bern", "Genève", "Genève"]})
+    with pytest.raises(SchemaError, match=r"'ville' has no category 'Bern'.*survey file") as error:
+        randomize(frame, DESIGN)
+    assert "\n" not in str(error.value)
+
+
+def test_a_wrong_column_is_named_with_those_there_are(backend):
+    frame = backend.make({"town": ["Genève"], "age": [3]})
+    with pytest.raises(SchemaError, match=r"no column 'ville'. It has 'town', 'age'"):
+        encode(frame, MIXED)
+    with pytest.raises(SchemaError, match="no column 'ville'"):
+        tally(frame, DESIGN)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.Table.from_arrays], ids=["pandas", "pyarrow"])
+def test_two_columns_of_one_name_are_refused(make):
+    rows = [["s", "m"], ["s", "m"]]
+    if make is pd.DataFrame:
+        frame = pd.DataFrame(list(zip(*rows, strict=True)), columns=["size", "size"])
+    else:
+        frame = make([pa.array(row) for row in rows], names=["size", "size"])
+    with pytest.raises(SchemaError, match="two columns named 'size'"):
+        encode(frame, Domain((Attribute("size", ("s", "m")),)))
+
+
+def test_an_empty_frame_is_refused(backend):
+    empty = {name: pa.array(column).slice(0, 0) for name, column in PEOPLE.items()}
+    for read in (lambda f: encode(f, MIXED), lambda f: tally(f, DESIGN), infer_domain):
+        with pytest.raises(SchemaError, match="no rows: there is nobody"):
+            read(backend.make(empty))
+
+
+@pytest.mark.parametrize("thing", [{"a": [1]}, [1, 2], pd.Series([1]), None])
+def test_what_is_not_a_frame_is_refused(thing):
+    with pytest.raises(SchemaError, match="is not a data frame that can be read"):
+        encode(thing, MIXED)
+
+
+def test_a_column_of_several_types_is_refused():
+    frame = pd.DataFrame({"size": ["s", 3]})
+    with pytest.raises(SchemaError, match="'size' mixes values of different types"):
+        encode(frame, Domain((Attribute("size", ("s", "m")),)))
+
+
+@pytest.mark.parametrize("name", ["pandas", "pyarrow"])
+def test_a_fingerprint_travels_with_frames_that_can_carry_it(name):
+    backend = next(b for b in BACKENDS if b.name == name)
+    reports = randomize(backend.make(PEOPLE), DESIGN)
+    assert stated_fingerprint(reports) == DESIGN.fingerprint
+    other = independent(MIXED, p=0.6)
+    with pytest.raises(TallyError, match=f"under the design {DESIGN.fingerprint[:12]}"):
+        tally(reports, other)
+
+
+def test_polars_carries_none_and_is_taken_on_trust():
+    reports = randomize(pl.DataFrame(PEOPLE), DESIGN)
+    assert stated_fingerprint(reports) is None
+    assert stated_fingerprint(pa.table(PEOPLE)) is None
+    assert stated_fingerprint(pd.DataFrame(PEOPLE)) is None
+    assert randomize(pa.table(PEOPLE), DESIGN).schema.metadata == {
+        FINGERPRINT.encode(): DESIGN.fingerprint.encode()
+    }
+
+
+REPORT = {QUESTIONNAIRE: [0], "ville": ["🦔"], "smokes": [True], "children": [None], "age": [None]}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({QUESTIONNAIRE: [6]}, r"missing or outside 0…5"),
+        ({QUESTIONNAIRE: [-1]}, r"missing or outside 0…5"),
+        ({QUESTIONNAIRE: pa.array([None], "int64")}, r"missing or outside 0…5"),
+        ({QUESTIONNAIRE: [0.5]}, "'questionnaire' must hold whole numbers"),
+        ({QUESTIONNAIRE: ["zero"]}, "'questionnaire' must hold whole numbers"),
+        ({"smokes": pa.array([None], "bool")}, "1 reports lack an answer to 'smokes'"),
+        ({"age": ["[65, 120]"]}, "a report to questionnaire 0 answers 'age', which is not in it"),
+        ({"ville": ["Bern"]}, "'ville' has no category 'Bern'"),
+    ],
+)
+def test_reports_that_do_not_fit_their_questionnaire_are_refused(backend, change, complaint):
+    assert tally(backend.make(REPORT), PAIRS).n == 1
+    with pytest.raises((TallyError, SchemaError), match=complaint):
+        tally(backend.make({**REPORT, **change}), PAIRS)
+
+
+def test_reports_to_several_questionnaires_need_the_column(backend):
+    frame = backend.make({name: v for name, v in REPORT.items() if name != QUESTIONNAIRE})
+    with pytest.raises(TallyError, match="the reports need a column 'questionnaire'"):
+        tally(frame, PAIRS)
+
+
+def test_a_domain_read_off_a_frame_is_in_natural_order(backend):
+    frame = backend.make(
+        {"n": [10, 9, 10, 9], "t": ["b", "a", None, "a"], "f": [2.0, 1.0, 2.0, 10.0]}
+    )
+    domain = infer_domain(frame)
+    assert [a.categories for a in domain.attributes] == [(9, 10), ("a", "b"), (1, 2, 10)]
+    assert infer_domain(frame, ["t"]).names == ("t",)
+    with pytest.raises(SchemaError, match="no column 'x'"):
+        infer_domain(frame, ["x"])
+
+
+def test_decimals_are_not_categories(backend):
+    with pytest.raises(SchemaError, match=r"'w' holds decimals.*kind='numeric'"):
+        infer_domain(backend.make({"w": [1.5, 2.0]}))
+
+
+def test_matrices_whose_reports_are_not_cells_travel_as_numbers(monkeypatch, backend):
+    monkeypatch.setattr(Constant, "reports_cells", False, raising=False)
+    reports = randomize(backend.make(PEOPLE), DESIGN, source=SeededSource(3))
+    assert set(backend.to_dict(reports)) == set(MIXED.names)
+    assert all(type(v) is int for column in backend.to_dict(reports).values() for v in column)
+    assert tally(reports, DESIGN).n == 4
+    with pytest.raises(TallyError, match="outside 0…1"):
+        tally(backend.make({**backend.to_dict(reports), "smokes": [0, 1, 2, 0]}), DESIGN)

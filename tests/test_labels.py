@@ -1,0 +1,174 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mdrr.domain import Attribute
+from mdrr.errors import SchemaError
+from mdrr.labels import decode_column, encode_column
+
+SIZE = Attribute("size", ("s", "m", "l"))
+ROOMS = Attribute("rooms", (1, 2, 300))
+OWNS = Attribute("owns", (False, True))
+AGE = Attribute("age", kind="numeric", edges=(0, 17.5, 65, 120))
+ASKED = Attribute("size", ("s", "m", "?"), missing="?")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["l", "s", "m"]),
+        pa.array(["l", "s", "m"], pa.large_string()),
+        pa.array(["l", "s", "m"], pa.string_view()),
+        pa.array(["l", "s", "m"]).dictionary_encode(),
+        pa.chunked_array([["l"], [], ["s", "m"]]),
+        pa.chunked_array(
+            [pa.array(["l"]).dictionary_encode(), pa.array(["s", "m"]).dictionary_encode()]
+        ),
+        pl.Series(["l", "s", "m"]),
+        pl.Series(["l", "s", "m"], dtype=pl.Categorical),
+        pl.Series(["l", "s", "m"], dtype=pl.Enum(["m", "l", "s"])),
+    ],
+    ids=str,
+)
+def test_text_in_every_form_has_the_code_of_its_place(column):
+    codes = encode_column(column, SIZE)
+    assert codes.tolist() == [2, 0, 1]
+    assert codes.dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    "kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+)
+def test_integers_of_every_width(kind):
+    # 300 does not fit in 8 bits: nobody can have answered it there, and 1 and 2 still can.
+    assert encode_column(pa.array([2, 1, 2], kind), ROOMS).tolist() == [1, 0, 1]
+
+
+def test_an_integer_of_a_wide_type_is_not_folded_into_a_category():
+    with pytest.raises(SchemaError, match="no category 18446744073709551615"):
+        encode_column(pa.array([1, 2**64 - 1], "uint64"), ROOMS)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_whole_numbers_may_come_as_floats_as_pandas_does_with_gaps(kind):
+    column = pa.array([1.0, float("nan"), 300.0], kind)
+    assert encode_column(column, ROOMS, nulls=True).tolist() == [0, -1, 2]
+
+
+@pytest.mark.parametrize("value", [1.5, float("inf")])
+def test_floats_that_are_not_whole_are_refused_without_being_printed(value):
+    with pytest.raises(SchemaError, match="'rooms' has values that are not whole") as error:
+        encode_column(pa.array([1.0, value]), ROOMS)
+    assert str(value) not in str(error.value)
+
+
+def test_booleans_are_booleans_and_not_integers():
+    assert encode_column(pa.array([True, False]), OWNS).tolist() == [1, 0]
+    with pytest.raises(SchemaError, match="'owns' holds int64, its categories are bool"):
+        encode_column(pa.array([1, 0]), OWNS)
+    with pytest.raises(SchemaError, match="'rooms' holds bool, its categories are int"):
+        encode_column(pa.array([True]), ROOMS)
+
+
+def test_text_is_not_taken_for_numbers():
+    with pytest.raises(SchemaError, match=r"'rooms' holds string.*Convert the column first"):
+        encode_column(pa.array(["1"]), ROOMS)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint16", "int64", "float32", "float64"])
+def test_numbers_are_binned_closed_below_and_the_last_bin_above(kind):
+    assert encode_column(pa.array([0, 17, 18, 65, 120], kind), AGE).tolist() == [0, 0, 1, 2, 2]
+
+
+def test_the_edges_themselves():
+    below = float(np.nextafter(17.5, 0))
+    assert encode_column(pa.array([17.5, below, 0.0, 120.0]), AGE).tolist() == [1, 0, 0, 2]
+
+
+@pytest.mark.parametrize("value", [-1.0, 120.5, float("inf"), float("-inf")])
+def test_numbers_outside_the_bins_are_counted_not_printed(value):
+    with pytest.raises(SchemaError, match="1 values outside its bins") as error:
+        encode_column(pa.array([5.0, value]), AGE)
+    assert "5.0" not in str(error.value)
+    assert "120.5" not in str(error.value)
+
+
+def test_a_numeric_attribute_takes_its_bins_labels_too():
+    assert encode_column(pa.array(["[65, 120]", "[0, 17.5)"]), AGE).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("column", "attribute"),
+    [
+        (pa.array(["s", None]), ASKED),
+        (pa.array(["s", None]).dictionary_encode(), ASKED),
+        (
+            pa.array([5.0, float("nan")]),
+            Attribute("a", kind="numeric", edges=(0, 9, 10, 20), missing="?"),
+        ),
+        (pa.array([5, None]), Attribute("a", kind="numeric", edges=(0, 9, 10, 20), missing="?")),
+        (pa.array([1, None]), Attribute("a", (1, 2, -1), missing=-1)),
+        (pa.array([False, None]), Attribute("a", (False, True), missing=True)),
+    ],
+    ids=str,
+)
+def test_a_missing_value_takes_the_declared_category(column, attribute):
+    last = attribute.code(attribute.missing)
+    assert encode_column(column, attribute).tolist() == [0, last]
+    assert encode_column(column, attribute, nulls=True).tolist() == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("column", "attribute"),
+    [
+        (pa.array(["s", None, None]), SIZE),
+        (pa.array(["s", None, None]).dictionary_encode(), SIZE),
+        (pa.array([1.0, float("nan"), None]), ROOMS),
+        (pa.array([1, None, None]), AGE),
+        (pa.nulls(2), SIZE),
+        (pa.nulls(2), AGE),
+    ],
+    ids=str,
+)
+def test_without_one_the_error_offers_to_declare_it(column, attribute):
+    with pytest.raises(SchemaError, match=r"has 2 missing values. Declare a category .*missing ="):
+        encode_column(column, attribute)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_an_unknown_label_is_named_and_known_ones_of_people_are_not(dictionary):
+    column = pa.array(["l", "xl", "s"])
+    with pytest.raises(SchemaError) as error:
+        encode_column(column.dictionary_encode() if dictionary else column, SIZE)
+    assert str(error.value) == (
+        "'size' has no category 'xl'. Known: 's', 'm', 'l'. "
+        "Add it to the survey file or map it first"
+    )
+
+
+def test_a_label_that_differs_by_blanks_or_case_is_recognised_in_the_error():
+    with pytest.raises(SchemaError, match=r"no category ' Private'. Did you mean 'Private'\?"):
+        encode_column(pa.array([" Private"]), Attribute("work", ("Private", "Public")))
+
+
+def test_a_dictionary_may_list_what_nobody_answered():
+    categorical = pd.Categorical(["s", "m"], categories=["xl", "m", "s"])
+    assert encode_column(pa.array(categorical), SIZE).tolist() == [0, 1]
+
+
+def test_codes_and_labels_are_inverse_and_null_is_nobody():
+    for attribute in (SIZE, ROOMS, OWNS, AGE):
+        codes = np.array([*range(attribute.size), -1])
+        labels = decode_column(codes, attribute)
+        assert labels.to_pylist() == [*attribute.categories, None]
+        assert encode_column(labels, attribute, nulls=True).tolist() == codes.tolist()
+
+
+def test_many_categories_use_wider_codes():
+    wide = Attribute("id", tuple(range(40_000)))
+    codes = encode_column(pa.array([39_999, 0]), wide)
+    assert codes.dtype == np.uint16
+    assert codes.tolist() == [39_999, 0]
+    assert encode_column(pa.array([39_999, None]), wide, nulls=True).tolist() == [39_999, -1]
