@@ -25,6 +25,11 @@ def series(most: int, least: float) -> str:
     return f"T_v={most} T_d={least}"
 
 
+def cluster_series(most: int, least: float) -> str:
+    """The name under which a cell's numbers of clusters are kept."""
+    return f"{series(most, least)} clusters"
+
+
 def measure_table(
     experiment: str, population: Population, p: float, runs: Sequence[int], settings: Settings
 ) -> dict[str, list[float]]:
@@ -41,7 +46,8 @@ def measure_table(
         settings: everything else.
 
     Returns:
-        `{series(T_v, T_d): errors}`; NaN where the run was dropped.
+        `{series(T_v, T_d): errors}`, NaN where the run was dropped; and, where dependences are learnt
+        anew in every run, `{cluster_series(T_v, T_d): numbers of clusters}`.
     """
     errors: dict[str, list[float]] = {}
     designs: dict[tuple[int, float], Partition] = {}
@@ -53,6 +59,9 @@ def measure_table(
             rng = settings.stream(experiment, p, most, least, run)
             error = _relative_error(population, design, settings, rng)
             errors.setdefault(series(most, least), []).append(error)
+            if way(settings.dependences).is_random:
+                sizes = errors.setdefault(cluster_series(most, least), [])
+                sizes.append(float(len(design.clusters)))
     return errors
 
 
