@@ -7,22 +7,23 @@ random numbers. What each spends is told by `spent`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from mdrr.clustering import cluster
-from mdrr.dependence import Dependences, from_codes, from_tally
-from mdrr.design import Design
+from mdrr.dependence import Dependences, debiased, from_codes, from_tables, pair_tables
 from mdrr.errors import MdrrError
+from mdrr.estimation.pairs import PairTable
 from mdrr.protocols import independent
 from mdrr.reproduction.channel import Channel
 from mdrr.reproduction.population import Attributes, Population
-from mdrr.reproduction.readings import Link, channel
-from mdrr.tallies import Tally, tally_codes
+from mdrr.reproduction.readings import Link, channel, single
 
 Learn: TypeAlias = Callable[[Population, float, np.random.Generator], Dependences]
 
@@ -45,25 +46,37 @@ class Way:
 
 
 def _exact(population: Population, p: float, rng: np.random.Generator) -> Dependences:
-    return from_codes(list(population.codes), population.domain)
+    return from_codes(population.codes, population.domain)
 
 
-def _released(population: Population, p: float, rng: np.random.Generator) -> tuple[Tally, Design]:
+def _released(
+    population: Population, p: float, rng: np.random.Generator
+) -> tuple[list[Channel], Mapping[tuple[str, str], npt.NDArray[np.int64]]]:
     """RR on each attribute at p (section 4.1): a release of its own, before the clustered one."""
-    design = independent(population.domain, p=p)
-    reported = [
-        Channel(c.matrix.cells, c.matrix.signal).randomize(population.cells((j,)), rng)  # type: ignore[attr-defined]
-        for j, c in enumerate(design.clusters)
-    ]
-    return tally_codes([reported], design), design
-
-
-def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dependences:
-    return from_tally(*_released(population, p, rng), debias=True)
+    singles = [single("corrected", r, p) for r in population.domain.shape]
+    reported = [link.randomize(population.cells((j,)), rng) for j, link in enumerate(singles)]
+    return singles, pair_tables(reported, population.domain)
 
 
 def _attenuated(population: Population, p: float, rng: np.random.Generator) -> Dependences:
-    return from_tally(*_released(population, p, rng), debias=False)
+    return from_tables(_released(population, p, rng)[1], population.domain)
+
+
+def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    """As `from_tally(…, debias=True)`, without counting distinct records first."""
+    singles, tables = _released(population, p, rng)
+    attributes = population.domain.attributes
+    values = np.eye(len(attributes))
+    scores = [link.solve(np.eye(link.cells)) for link in singles]
+    for i, j in combinations(range(len(attributes)), 2):
+        first, second = attributes[i], attributes[j]
+        shares = tables[first.name, second.name] / population.n
+        table = scores[i].T @ shares @ scores[j]
+        squares = (scores[i] ** 2).T @ shares @ scores[j] ** 2
+        variances = (squares - table**2) / (population.n - 1)
+        found = PairTable((first.name, second.name), table, variances, population.n)
+        values[i, j] = values[j, i] = debiased(found, first, second)
+    return Dependences(population.domain.names, values)
 
 
 def _no_privacy(population: Population, p: float) -> float:

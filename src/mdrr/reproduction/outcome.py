@@ -171,9 +171,10 @@ def reproduce(
     jobs: list[Job] = [(settings, main, listed) for listed in plan.values()]
     for listed in variants.values():
         for variant in listed:
-            some = variant.settings
-            for name in variant.tables:
-                jobs.append((some, store_of(some), units(name, some.runs)))
+            store = store_of(variant.settings)
+            jobs += [
+                (variant.settings, store, units(name, settings.runs)) for name in variant.tables
+            ]
     run(_once(jobs), workers=workers, progress=progress)
 
     def errors(name: str) -> Errors:

@@ -46,8 +46,8 @@ def measure_table(
         settings: everything else.
 
     Returns:
-        `{series(T_v, T_d): errors}`, NaN where the run was dropped; and, where dependences are learnt
-        anew in every run, `{cluster_series(T_v, T_d): numbers of clusters}`.
+        `{series(T_v, T_d): errors}`, NaN where the run was dropped; and, where every run learns
+        dependences anew, `{cluster_series(T_v, T_d): numbers of clusters}`.
     """
     errors: dict[str, list[float]] = {}
     designs: dict[tuple[int, float], Partition] = {}

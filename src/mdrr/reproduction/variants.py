@@ -1,4 +1,4 @@
-"""The tables once more under every other reading, way and choice, so that differences have a cause."""
+"""The tables once more under every other reading, way and choice: what makes which difference."""
 
 from __future__ import annotations
 
