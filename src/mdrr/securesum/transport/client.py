@@ -25,7 +25,11 @@ class RelayClient:
     """
 
     def __init__(self, url: str, me: str, *, patience: float = 60.0) -> None:
-        self._http = httpx.Client(base_url=url, timeout=httpx.Timeout(40.0, connect=5.0))
+        self._http = httpx.Client(
+            base_url=url,
+            timeout=httpx.Timeout(40.0, connect=5.0),
+            verify=not url.startswith("http://"),  # without TLS there is no certificate to load
+        )
         self._me = me
         self.patience = patience
         self._after = 0

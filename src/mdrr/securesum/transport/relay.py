@@ -41,7 +41,7 @@ class Relay:
         self, organiser: Organiser, mailbox: Mailbox | None = None, *, patience: float = 600.0
     ) -> None:
         self.organiser = organiser
-        self.mailbox = mailbox or Mailbox()
+        self.mailbox = Mailbox() if mailbox is None else mailbox
         self.patience = patience
         self.token = secrets.token_hex(16)
         self._changed = asyncio.Condition()
