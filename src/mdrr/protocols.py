@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from mdrr.design import Cluster, Design, Questionnaire, check_partition
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError
-from mdrr.matrix import Matrix, banded_matrix, constant_matrix
+from mdrr.matrix import Matrix, banded_matrix, constant_matrix, subset_matrix
 
 _MOST_QUESTIONNAIRES = 2048
 
@@ -166,7 +166,13 @@ def clustered(
     return Design(domain, (Questionnaire(tuple(made)),))
 
 
-def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
+def sampled(
+    domain: Domain,
+    size: int,
+    *,
+    epsilon: float,
+    report: Literal["cell", "subset"] = "cell",
+) -> Design:
     """A split questionnaire: each person reports a random subset of the attributes, jointly.
 
     She spends the whole budget on the few attributes she is asked, so they are nearly exact where
@@ -177,6 +183,8 @@ def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
         domain: what can be asked.
         size: how many attributes each person reports, 1 to all.
         epsilon: the budget of each person.
+        report: `"cell"`, one combination of the attributes' categories, which reads like a record;
+            or `"subset"`, a set of combinations where that is more accurate (small ε, many cells).
 
     Example:
         >>> from mdrr.domain import Attribute
@@ -186,18 +194,23 @@ def sampled(domain: Domain, size: int, *, epsilon: float) -> Design:
         (6, True)
     """
     m = len(domain)
-    if type(size) is not int or not 1 <= size <= m:
+    if not 1 <= size <= m:
         raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
+    if report not in ("cell", "subset"):
+        raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")
     subsets = _subsets(m, size)
     total = 2**32
     share, rest = divmod(total, len(subsets))
+    matrices: dict[int, Matrix] = {}
     questionnaires = []
     for i, subset in enumerate(subsets):
         names = tuple(domain.names[j] for j in subset)
         cells = math.prod(domain.shape[j] for j in subset)
-        cluster = Cluster(names, constant_matrix(cells, epsilon=epsilon))
+        if cells not in matrices:
+            make = subset_matrix if report == "subset" else constant_matrix
+            matrices[cells] = make(cells, epsilon=epsilon)
         weight = 1 if len(subsets) == 1 else share + (i < rest)
-        questionnaires.append(Questionnaire((cluster,), weight))
+        questionnaires.append(Questionnaire((Cluster(names, matrices[cells]),), weight))
     return Design(domain, tuple(questionnaires))
 
 

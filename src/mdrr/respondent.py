@@ -83,6 +83,12 @@ def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
         step = (matrix["total"] - codes * low) // (2 * width + 1)
         shift = (u - codes * low) // step
         return int(cell + (shift if shift <= 2 * width else width))
+    if matrix["kind"] == "subset":
+        codes, block, low = matrix["codes"], matrix["block"], matrix["low"]
+        if u < codes * low:
+            return int(u // low)
+        at = (u - codes * low) // ((matrix["total"] - codes * low) // len(block))
+        return int((cell - block[at if at < len(block) else 0]) % codes)
     return bisect_right(list(accumulate(matrix["weights"][cell])), u)
 
 
@@ -91,7 +97,7 @@ def total_of(matrix: Mapping[str, Any]) -> int:
     if matrix["kind"] == "constant":
         total: int = matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]
         return total
-    if matrix["kind"] == "banded":
+    if matrix["kind"] in ("banded", "subset"):
         return int(matrix["total"])
     return sum(matrix["weights"][0])
 
@@ -121,6 +127,12 @@ def check(design: Mapping[str, Any]) -> str:
             codes, band = cells + 2 * matrix["width"], 2 * matrix["width"] + 1
             room = matrix["total"] - codes * matrix["low"]
             fits = matrix["cells"] == cells and matrix["low"] > 0 and 0 < band <= room
+        elif matrix["kind"] == "subset":
+            codes, block = matrix["codes"], matrix["block"]
+            room = matrix["total"] - codes * matrix["low"]
+            fits = matrix["cells"] == cells <= codes and matrix["low"] > 0
+            fits = fits and block == sorted(set(block) & set(range(codes)))
+            fits = fits and 0 < len(block) <= room
         else:
             raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
         if not fits or total_of(matrix) not in TOTALS:

@@ -15,6 +15,7 @@ from mdrr.matrix.banded import Banded, banded_matrix
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.dense import Dense, dense_matrix
 from mdrr.matrix.protocol import TOTALS, Array, Matrix
+from mdrr.matrix.subset import Subset, subset_matrix
 
 __all__ = [
     "TOTALS",
@@ -23,13 +24,15 @@ __all__ = [
     "Constant",
     "Dense",
     "Matrix",
+    "Subset",
     "banded_matrix",
     "constant_matrix",
     "dense_matrix",
     "matrix_from_dict",
+    "subset_matrix",
 ]
 
-_KINDS: dict[str, Any] = {"constant": Constant, "dense": Dense, "banded": Banded}
+_KINDS: dict[str, Any] = {kind.kind: kind for kind in (Constant, Dense, Banded, Subset)}
 
 
 def matrix_from_dict(fields: Mapping[str, Any]) -> Matrix:

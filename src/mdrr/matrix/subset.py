@@ -1,0 +1,236 @@
+"""Subset selection: report a set of cells that likely holds the truth, for small budgets.
+
+At ε ≤ 2 one cell says little: among r of them the truth is hardly likelier than the rest. A set of
+about r/(e^ε + 1) cells is reported instead, P(S | x) = α if x ∈ S else β (Ye and Barg 2018). The
+sets are the v shifts of one block, so a report is a number t below v: the set of cells x with
+(x − t) mod v in the block. A block of one is the constant matrix.
+
+With u uniform on [0, D): if u < v·b report u // b; else report (x − block[i]) mod v with
+i = (u − v·b) // c, or i = 0 for the few u left over, where c = (D − v·b) // k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mdrr.errors import MatrixError
+from mdrr.matrix.constant import Constant, constant_matrix
+from mdrr.matrix.differences import Block, Shape, shapes
+from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
+
+_FINE = 1024
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Weight b on every shift of the block, about c more on those that hold the truth.
+
+    Arguments:
+        cells: r, the number of true cells; at least 2.
+        codes: v ≥ r, the number of shifts.
+        block: k residues mod v, increasing.
+        low: b, the weight of a set that does not hold the truth.
+        total: D, the sum of a row: 2^16, 2^32 or 2^48.
+
+    Example:
+        >>> matrix = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=65536)
+        >>> matrix.outcomes, matrix.step, round(matrix.epsilon, 3)
+        (7, 7845, 0.836)
+        >>> [int(t) for t in np.flatnonzero(matrix.weights[0] > 6000)]  # sets that hold cell 0
+        [3, 5, 6]
+    """
+
+    cells: int
+    codes: int
+    block: Block
+    low: int
+    total: int
+    kind: ClassVar[str] = "subset"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "block", tuple(self.block))
+        fields = (self.cells, self.codes, self.low, self.total, *self.block)
+        if any(type(value) is not int for value in fields):
+            raise MatrixError("cells, codes, block, low and total are integers")
+        if not 2 <= self.cells <= self.codes:
+            raise MatrixError(f"{self.cells} cells: a subset matrix has 2 to {self.codes} (codes)")
+        inside = self.block and self.block[0] >= 0 and self.block[-1] < self.codes
+        if not inside or list(self.block) != sorted(set(self.block)):
+            raise MatrixError(f"the block is increasing residues below {self.codes}")
+        if len(self.block) == self.codes:
+            raise MatrixError("a block of all residues says nothing: the matrix is singular")
+        check_total(self.total)
+        if self.low <= 0:
+            raise MatrixError("low must be positive: without it a set betrays the truth (ε = ∞)")
+        if self.step <= 0:
+            raise MatrixError(
+                f"with low={self.low} nothing is left for the truth: choose a larger ε"
+            )
+        if not self._tells_cells_apart():
+            raise MatrixError(
+                "the shifts of this block cannot tell all cells apart: it is singular"
+            )
+
+    def _tells_cells_apart(self) -> bool:
+        """Whether the rows are independent; a circulant's eigenvalues are its Fourier transform."""
+        kernel = np.zeros(self.codes)
+        kernel[list(self.block)] = 1
+        if np.abs(np.fft.rfft(kernel)).min() > 1e-6:
+            return True
+        return bool(np.linalg.matrix_rank(self.probabilities) == self.cells)
+
+    @property
+    def outcomes(self) -> int:
+        """v."""
+        return self.codes
+
+    @property
+    def step(self) -> int:
+        """c, the weight a set that holds the truth has beyond b."""
+        return (self.total - self.codes * self.low) // len(self.block)
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln of the largest ratio within a column, rounded up."""
+        highs, lows = self.weights.max(axis=0).tolist(), self.weights.min(axis=0).tolist()
+        worst = max(Fraction(high, low) for high, low in set(zip(highs, lows, strict=True)))
+        return log_ratio(worst.numerator, worst.denominator)
+
+    @property
+    def reports_cells(self) -> bool:
+        """A report is a set of cells."""
+        return False
+
+    @property
+    def keep(self) -> float:
+        """The probability that the reported set holds the truth."""
+        return (self.total - (self.codes - len(self.block)) * self.low) / self.total
+
+    @cached_property
+    def weights(self) -> Codes:
+        """The integers, `(r, v)`."""
+        table = np.full((self.cells, self.codes), self.low, dtype=np.int64)
+        cells = np.arange(self.cells)
+        for shift in self.block:
+            table[cells, (cells - shift) % self.codes] += self.step
+        left = self.total - self.codes * self.low - self.step * len(self.block)
+        table[cells, (cells - self.block[0]) % self.codes] += left
+        return table
+
+    @property
+    def probabilities(self) -> Array:
+        """P as floats, `(r, v)`."""
+        return np.asarray(self.weights / self.total)
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """The unbiased linear inverse of least variance when all cells are equally likely."""
+        table = self.probabilities
+        scaled = table / table.mean(axis=0)
+        return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+
+    def solve(self, observed: Array, /) -> Array:
+        """An unbiased estimate of π, by generalized least squares."""
+        return np.asarray(observed @ self._inverse.T)
+
+    def forward(self, distribution: Array, /) -> Array:
+        """Pᵀπ."""
+        return np.asarray(distribution @ self.probabilities)
+
+    def backward(self, values: Array, /) -> Array:
+        """P v."""
+        return np.asarray(values @ self.probabilities.T)
+
+    def scores(self, functional: Array, /) -> Array:
+        """The f with P f = w that belongs to `solve`, so that f·λ = w·solve(λ)."""
+        return np.asarray(functional @ self._inverse)
+
+    def likelihood(self, codes: Codes, /) -> Array:
+        """The columns of the reported codes."""
+        return np.asarray(self.probabilities.T[codes])
+
+    def draw(self, true: Codes, uniform: Codes, /) -> Codes:
+        """u // b over all shifts, else a shift that holds the truth."""
+        floor = np.uint64(self.codes * self.low)
+        inside = uniform >= floor
+        at = (uniform - np.where(inside, floor, uniform)) // np.uint64(self.step)
+        at = np.where(at < np.uint64(len(self.block)), at, np.uint64(0)).astype(np.int64)
+        held = (true.astype(np.int64) - np.asarray(self.block)[at]) % self.codes
+        return np.where(inside, held.astype(np.uint64), uniform // np.uint64(self.low))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The integers."""
+        return {
+            "kind": self.kind,
+            "cells": self.cells,
+            "codes": self.codes,
+            "block": list(self.block),
+            "low": self.low,
+            "total": self.total,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Subset:
+        """The matrix described by `to_dict`, validated again."""
+        block = fields.get("block")
+        if not isinstance(block, list):
+            raise MatrixError("a subset matrix needs a 'block', a list of integers")
+        cells, codes, low, total = integers(fields, "cells", "codes", "low", "total")
+        return cls(cells, codes, tuple(block), low, total)
+
+
+def subset_matrix(cells: int, *, epsilon: float) -> Subset | Constant:
+    """The subset matrix of least predicted variance at an ε, or the constant one where that wins.
+
+    For a (v, k, λ) block, P(x ∈ S) is p₁ = k·α for the truth and p₀ = λ·α + (k−λ)·β for any other
+    cell, and the variance of a rare cell's estimate is p₀(1−p₀)/(p₁−p₀)² per report.
+
+    Arguments:
+        cells: the number of true cells.
+        epsilon: the privacy budget, 0 < ε; the realised one is at most that.
+
+    Example:
+        >>> len(subset_matrix(135, epsilon=1.0).block)
+        121
+        >>> subset_matrix(10, epsilon=4.0).kind
+        'constant'
+    """
+    if not (math.isfinite(epsilon) and 0 < epsilon <= 700):
+        raise MatrixError(f"ε={epsilon} must be a positive number below 33")
+    best: Shape | None = None
+    least = rare_variance(cells, 1, 0, epsilon)
+    for shape in shapes():
+        found = rare_variance(shape.codes, shape.size, shape.pairs, epsilon)
+        if shape.codes >= cells and found < least:
+            best, least = shape, found
+    if best is None:
+        return constant_matrix(cells, epsilon=epsilon)
+    ratio = Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))
+    share = 1 / (best.size * ratio + best.codes - best.size)
+    fine = min(share / best.size, (1 - best.codes * share) / best.codes)
+    total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
+    low, block = math.ceil(total * share), best.block()
+    matrix = Subset(cells, best.codes, block, low, total)
+    while matrix.epsilon > epsilon:
+        low += 1
+        matrix = Subset(cells, best.codes, block, low, total)
+    return matrix
+
+
+def rare_variance(codes: int, size: int, pairs: int, epsilon: float) -> float:
+    """The variance per report of the estimated share of a rare cell: p₀(1−p₀)/(p₁−p₀)².
+
+    >>> rare_variance(100, 1, 0, 1.0) > rare_variance(121, 40, 13, 1.0)
+    True
+    """
+    odds = math.exp(epsilon)
+    beta = 1 / (size * odds + codes - size)
+    other = (pairs * odds + size - pairs) * beta
+    return other * (1 - other) / (size * odds * beta - other) ** 2
