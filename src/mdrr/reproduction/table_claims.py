@@ -1,0 +1,169 @@
+"""What section 6 says about Tables 1 and 2, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean, geometric_mean
+
+from mdrr.reproduction.outcome import Outcome, TableMedians
+from mdrr.reproduction.printed import KEEPS, LEAST_DEPENDENCES, MOST_CELLS, TABLES
+from mdrr.reproduction.results import Median, spread_of
+from mdrr.reproduction.verdict import Claim, below, claim, differ, percent
+
+_SMALL_REDUCTION = 0.8
+_CHANCE = 0.01
+
+
+def check_thresholds(outcome: Outcome) -> Iterable[Claim]:
+    """The claims about Table 1."""
+    table = outcome.tables.get("table1")
+    if table is None:
+        return
+    up = [
+        (p, least)
+        for p in KEEPS
+        for least in LEAST_DEPENDENCES
+        if below(table[p, 50, least], table[p, 300, least])
+    ]
+    down = [
+        (p, least)
+        for p in KEEPS
+        for least in LEAST_DEPENDENCES
+        if below(table[p, 300, least], table[p, 50, least])
+    ]
+    yield claim(
+        "6.5, Table 1",
+        "As a rule, the relative error increases with T_v.",
+        len(up) > len(KEEPS) * len(LEAST_DEPENDENCES) / 2,
+        f"from T_v = 50 to 300 it rises beyond chance in {len(up)} of 12 rows and falls in "
+        f"{len(down)}: "
+        + "; ".join(
+            f"p = {p}: " + " → ".join(f"{_mean(table, p, most):.3f}" for most in MOST_CELLS)
+            for p in KEEPS
+        ),
+    )
+    yield _least_dependence(table)
+    yield from _wide_queries(outcome, table)
+
+
+def _least_dependence(table: TableMedians) -> Claim:
+    right = 0
+    for p in KEEPS:
+        for most in MOST_CELLS:
+            small, large = table[p, most, 0.1], table[p, most, 0.3]
+            right += below(large, small) if p < 0.5 else below(small, large)
+    return claim(
+        "6.5, Table 1",
+        "A larger T_d is better for small p, a smaller one for large p.",
+        right > len(KEEPS) * len(MOST_CELLS) / 2,
+        f"seen beyond chance in {right} of 12 cases; the three T_d differ beyond chance "
+        f"({percent(_CHANCE)}) in {_spreads(table, None)} of 12 cases here and in "
+        f"{_spreads(table, 'table1')} of 12 in the paper's own numbers. Exact dependences give the "
+        "same clusters for all three T_d, so only chance can tell them apart here",
+    )
+
+
+def _spreads(table: TableMedians, printed: str | None) -> int:
+    """In how many cases the errors of the three T_d are not one and the same."""
+    count = 0
+    for p in KEEPS:
+        for most in MOST_CELLS:
+            cells = [(p, most, least) for least in LEAST_DEPENDENCES]
+            values = [table[c].value if printed is None else TABLES[printed][c] for c in cells]
+            # The paper's medians have our relative standard error, at their own size.
+            scale = [value / table[c].value for value, c in zip(values, cells, strict=True)]
+            spread = [table[c].deviation * s for c, s in zip(cells, scale, strict=True)]
+            count += spread_of(values, spread) < _CHANCE
+    return count
+
+
+def _wide_queries(outcome: Outcome, table: TableMedians) -> Iterable[Claim]:
+    for found in outcome.variants.get("choices", ()):
+        if found.variant.settings.query_size == outcome.settings.query_size:
+            continue
+        other = found.tables["table1"]
+        different = sum(differ(table[cell], other[cell]) for cell in table)
+        ratio = geometric_mean(other[cell].value / table[cell].value for cell in table)
+        yield claim(
+            "6.5",
+            "Queries over more than two attributes do not give significantly different results.",
+            different <= len(table) * 0.05,
+            f"over {found.variant.settings.query_size} attributes {different} of {len(table)} "
+            f"cells of Table 1 differ beyond chance; errors are {ratio:.2f} times as large",
+        )
+
+
+def check_adult6(outcome: Outcome) -> Iterable[Claim]:
+    """The claims that compare Tables 1 and 2."""
+    if not {"table1", "table2"} <= set(outcome.tables):
+        return
+    one, six = outcome.tables["table1"], outcome.tables["table2"]
+    section = "6.5, Table 2"
+    fell = sum(six[cell].value < one[cell].value for cell in one)
+    rose = sum(below(one[cell], six[cell]) for cell in one)
+    yield claim(
+        section,
+        "The relative error decreases for all parameterizations from Adult to Adult6.",
+        rose == 0 and fell > len(one) / 2,
+        f"it is smaller in {fell} of {len(one)} cells and larger beyond chance in {rose}",
+    )
+    kept = {(p, most): _ratio(one, six, p, most) for p in KEEPS for most in MOST_CELLS}
+    listed = {p: ", ".join(percent(kept[p, most]) for most in MOST_CELLS) for p in KEEPS}
+    overall = geometric_mean(kept[0.7, most] for most in MOST_CELLS)
+    yield claim(
+        section,
+        "At p = 0.7 the reduction is small.",
+        overall >= _SMALL_REDUCTION,
+        f"Adult6's error is {percent(overall)} of Adult's (criterion: at least "
+        f"{percent(_SMALL_REDUCTION)})",
+    )
+    yield claim(
+        section,
+        "At p = 0.7 the reduction is highest for T_v = 300.",
+        min(MOST_CELLS, key=lambda most: kept[0.7, most]) == 300,
+        f"Adult6's error in percent of Adult's for T_v = 50, 100, 300: {listed[0.7]}",
+    )
+    lowest = {p: min(MOST_CELLS, key=lambda most, p=p: _mean(six, p, most)) for p in KEEPS}  # type: ignore[misc]
+    yield claim(
+        section,
+        "On Adult6 at p = 0.7 the lowest error is at T_v = 300.",
+        lowest[0.7] == 300,
+        f"mean over T_d for T_v = 50, 100, 300: {_means(six, 0.7)}",
+    )
+    for p in (0.1, 0.3, 0.5):
+        yield claim(
+            section,
+            f"At p = {p} the reduction is more remarkable for T_v = 50 and 100 than for 300.",
+            max(kept[p, 50], kept[p, 100]) < kept[p, 300],
+            f"Adult6's error in percent of Adult's for T_v = 50, 100, 300: {listed[p]}",
+        )
+        yield claim(
+            section,
+            f"On Adult6 at p = {p} T_v = 300 does not have the lowest error.",
+            lowest[p] != 300,
+            f"mean over T_d for T_v = 50, 100, 300: {_means(six, p)}",
+        )
+    counts = _spreads(one, None), _spreads(six, None)
+    yield claim(
+        section,
+        "The effect of T_d does not change with the data set's size.",
+        abs(counts[0] - counts[1]) <= 1,
+        f"the three T_d differ beyond chance in {counts[0]} of 12 cases on Adult and in "
+        f"{counts[1]} on Adult6: there is no effect on either",
+    )
+
+
+def _mean(table: TableMedians, p: float, most: int) -> float:
+    return fmean(table[p, most, least].value for least in LEAST_DEPENDENCES)
+
+
+def _means(table: TableMedians, p: float) -> str:
+    return ", ".join(f"{_mean(table, p, most):.3f}" for most in MOST_CELLS)
+
+
+def _ratio(one: TableMedians, six: TableMedians, p: float, most: int) -> float:
+    """Adult6's error as a share of Adult's, the geometric mean over T_d."""
+    cells: list[tuple[Median, Median]] = [
+        (one[p, most, least], six[p, most, least]) for least in LEAST_DEPENDENCES
+    ]
+    return geometric_mean(after.value / before.value for before, after in cells)
