@@ -1,0 +1,191 @@
+"""What a report reveals, to Bayes and in plain words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.design import Cluster, Design
+from mdrr.errors import MatrixError, MdrrError
+from mdrr.matrix import Array, Constant, Matrix
+from mdrr.privacy.fields import json_fields
+
+_DOUBT = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """How sure someone can be of something about a person: before, and after her report."""
+
+    prior: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, JSON-ready."""
+        fields: dict[str, Any] = json_fields(self)
+        return fields
+
+
+def belief(prior: float, epsilon: float) -> Belief:
+    """The range in which a belief can end, whatever is reported and whatever else is known.
+
+    A report multiplies the odds of any statement about the record by a factor between e^(−ε) and
+    e^ε, so a probability q becomes at most q·e^ε / (1 − q + q·e^ε).
+
+    Arguments:
+        prior: the probability q given to the statement before seeing the report.
+        epsilon: of the report, the record or a whole ledger.
+
+    Example:
+        >>> after = belief(0.5, np.log(3))
+        >>> round(after.low, 6), round(after.high, 6)
+        (0.25, 0.75)
+    """
+    if not 0 <= prior <= 1:
+        raise MdrrError(f"prior={prior} is not a probability")
+    if not epsilon >= 0:
+        raise MdrrError(f"ε={epsilon} must be 0 or more")
+    if prior in (0.0, 1.0):
+        return Belief(prior, prior, prior)
+    factor = math.exp(-epsilon)
+    high = prior / (prior + (1 - prior) * factor)
+    low = prior * factor / (prior * factor + 1 - prior)
+    return Belief(prior, low, high)
+
+
+def posterior(matrix: Matrix, prior: npt.ArrayLike, reported: int) -> Array:
+    """The distribution of the true cell once a code is reported: π_u·P[u, y] / Σ_v π_v·P[v, y].
+
+    Arguments:
+        matrix: P over r cells.
+        prior: what is believed beforehand, (r,), non-negative with sum 1.
+        reported: the code y.
+
+    Returns:
+        (r,) probabilities.
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> posterior(Constant(2, diagonal=49152, off=16384), [0.1, 0.9], 0).round(3)
+        array([0.25, 0.75])
+    """
+    before = np.asarray(prior, dtype=np.float64)
+    if before.shape != (matrix.cells,):
+        raise MatrixError(f"the prior has shape {before.shape}; it needs {matrix.cells} entries")
+    if not (before >= 0).all() or abs(before.sum() - 1) > 1e-9:
+        raise MatrixError("the prior must be non-negative and sum to 1")
+    if not 0 <= reported < matrix.outcomes:
+        raise MatrixError(f"code {reported} is outside 0 … {matrix.outcomes - 1}")
+    weights = before * matrix.likelihood(np.array([reported]))[0]
+    if weights.sum() == 0:
+        raise MatrixError(f"code {reported} cannot be reported under this prior")
+    return np.asarray(weights / weights.sum())
+
+
+def times_in(probability: float) -> str:
+    """A probability as "k times in N", N a power of ten; "about" unless it is that to 0.1 %.
+
+    >>> times_in(0.7), times_in(0.85), times_in(0.7 + 0.3 / 9), times_in(1.0)
+    ('7 times in 10', '85 times in 100', 'about 73 times in 100', 'always')
+    """
+    if not 0 <= probability <= 1:
+        raise MdrrError(f"{probability} is not a probability")
+    if probability in (0.0, 1.0):
+        return "always" if probability else "never"
+    scarce = min(probability, 1 - probability)
+    base, times = 10, 0
+    while base <= 10**15:
+        times = round(probability * base)
+        if 0 < times < base and abs(times / base - probability) <= 0.02 * scarce:
+            break
+        base *= 10
+    else:
+        return "almost always" if probability > 0.5 else "almost never"
+    text = f"{times:,} time{'s' if times != 1 else ''} in {base:,}"
+    return text if abs(times / base - probability) <= 1e-3 * scarce else f"about {text}"
+
+
+def in_words(design: Design) -> tuple[str, ...]:
+    """What a respondent should know before she answers, as sentences.
+
+    A constant matrix keeps her answer with probability s = (a−b)/D and otherwise draws one of all
+    r answers, the true one included: the true answer is *sent* with probability a/D = s + (1−s)/r.
+
+    Returns:
+        One sentence per cluster of the design (for several questionnaires, one on what is asked
+        and one on the least protected of them), then what a report can reveal, then what it
+        does not hide.
+
+    Example:
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> smokes = Domain((Attribute("smokes", ("no", "yes")),))
+        >>> for sentence in in_words(independent(smokes, p=0.7))[:2]: print(sentence)
+        smokes: your true answer is sent 85 times in 100. 7 times in 10 your device keeps it; \
+otherwise it draws one of the 2 answers blindly, which may be the true one.
+        Whoever sees your report can multiply the odds of anything about you by at most 5.67 \
+(ε = 1.73): what was a fifty-fifty guess becomes at most 85 % sure.
+    """
+    several = len(design.questionnaires) > 1
+    sentences = []
+    if several:
+        sizes = sorted({len(q.attributes) for q in design.questionnaires})
+        count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        sentences.append(
+            f"You are asked {count} of the {len(design.domain.names)} questions, drawn at random; "
+            "nothing is sent about the others."
+        )
+        worst = max(design.questionnaires, key=lambda q: q.epsilon)
+    else:
+        worst = design.questionnaires[0]
+    prefix = "At the least protected, " if several else ""
+    sentences += [prefix + _cluster_in_words(cluster) for cluster in worst.clusters]
+    sentences += _reveals(design.epsilon)
+    sentences.append(
+        "Not hidden by this: that you took part, when, from which network address, and whatever "
+        "the collector knows about you already. Answering again reveals more."
+    )
+    return tuple(sentences)
+
+
+def _cluster_in_words(cluster: Cluster) -> str:
+    matrix, joint = cluster.matrix, len(cluster.attributes) > 1
+    what = "combination of answers" if joint else "answer"
+    if isinstance(matrix, Constant):
+        kept = times_in(matrix.signal)
+        drawn = f"one of the {matrix.cells:,} {'combinations' if joint else 'answers'}"
+        return (
+            f"{cluster.name}: your true {what} is sent {times_in(matrix.keep)}. "
+            f"{kept[0].upper()}{kept[1:]} your device keeps it; otherwise it draws {drawn} "
+            "blindly, which may be the true one."
+        )
+    if matrix.reports_cells:
+        chance = max(float(matrix.likelihood(np.array([u]))[0, u]) for u in range(matrix.cells))
+        return f"{cluster.name}: your true {what} is sent at most {times_in(chance)}."
+    return f"{cluster.name}: a randomized code is sent in place of your {what}."
+
+
+def _reveals(epsilon: float) -> list[str]:
+    if math.isinf(epsilon):
+        return ["A report can prove that some answers are not yours: ε is infinite."]
+    factor = math.exp(epsilon)
+    shown = f"{factor:,.3g}" if factor < 1000 else f"{factor:,.0f}" if factor < 1e6 else "a million"
+    bound = "by more than" if factor >= 1e6 else "by at most"
+    sure = belief(0.5, epsilon).high
+    percent = f"{sure:.0%}".replace("%", " %") if sure < 0.99 else "more than 99 %"
+    sentences = [
+        f"Whoever sees your report can multiply the odds of anything about you {bound} {shown} "
+        f"(ε = {epsilon:.2f}): what was a fifty-fifty guess becomes at most {percent} sure."
+    ]
+    if sure >= 0.99:
+        sentences[0] = sentences[0].replace("becomes at most", "can become")
+    if belief(_DOUBT, epsilon).high > 0.5:
+        sentences.append(
+            "This bound is weak: even a guess with 1 chance in 100 can become more likely than not."
+        )
+    return sentences

@@ -1,0 +1,176 @@
+"""The error of a count query, predicted in closed form before anyone is asked.
+
+An unbiased estimate of a count is a sum of scores f(Y) over the reports, with E[f(Y) | x] = w(x)
+where w says which cells are counted. Two standard deviations matter:
+
+- *noise*, against the people who answered: √(n·(E f² − E w²)), the randomization alone;
+- *total*, against the population they were drawn from: √(n·(E f² − (E w)²)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import EstimateError
+from mdrr.matrix import Array, Matrix
+from mdrr.privacy.fields import json_fields
+
+
+@dataclass(frozen=True, slots=True)
+class CountError:
+    """A count's expectation and its predicted error, in people.
+
+    `bias` is what a wrong assumption (independence) adds on average; 0 for unbiased estimates.
+    """
+
+    n: int
+    count: float
+    noise: float
+    total: float
+    bias: float = 0.0
+
+    @property
+    def rmse(self) -> float:
+        """√(noise² + bias²): the error against the people who answered."""
+        return math.hypot(self.noise, self.bias)
+
+    @property
+    def relative(self) -> float:
+        """The rmse over the count; infinite when nobody is counted."""
+        return self.rmse / self.count if self.count > 0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields with `rmse` and `relative`, JSON-ready."""
+        named = {"rmse": self.rmse, "relative": self.relative}
+        fields: dict[str, Any] = {**json_fields(self), **json_fields(named)}
+        return fields
+
+
+def count_error(
+    matrices: Matrix | Sequence[Matrix], chosen: npt.ArrayLike, truth: npt.ArrayLike, n: int
+) -> CountError:
+    """The predicted error of a count estimated by inverting the matrices, axis by axis.
+
+    With several matrices the pair's (or triple's) matrix is their Kronecker product, so the joint
+    of clusters that were randomized apart is estimated without assuming independence.
+
+    Arguments:
+        matrices: the matrix of the cluster the query looks at, or one per cluster.
+        chosen: which combinations are counted, with one axis per matrix; 0/1, or weights.
+        truth: the (supposed) true distribution, of the same shape.
+        n: how many people report all these clusters.
+
+    Example:
+        >>> from mdrr.matrix import constant_matrix
+        >>> sex, income = constant_matrix(2, p=0.5), constant_matrix(2, p=0.5)
+        >>> found = count_error([sex, income], [[0, 1], [0, 0]], [[0.4, 0.1], [0.2, 0.3]], 10_000)
+        >>> round(found.count), round(found.noise, 1)
+        (1000, 111.2)
+    """
+    axes = _matrices(matrices)
+    weights, pi = _pair(chosen, truth, tuple(matrix.cells for matrix in axes))
+    _check_n(n)
+    scores, lam = weights, pi
+    for axis, matrix in enumerate(axes):
+        scores = np.moveaxis(matrix.scores(np.moveaxis(scores, axis, -1)), -1, axis)
+        lam = np.moveaxis(matrix.forward(np.moveaxis(lam, axis, -1)), -1, axis)
+    second = float((lam * scores**2).sum())
+    mean, square = float((pi * weights).sum()), float((pi * weights**2).sum())
+    return CountError(n, n * mean, _root(n * (second - square)), _root(n * (second - mean**2)))
+
+
+def product_count_error(
+    matrices: Sequence[Matrix],
+    chosen: Sequence[npt.ArrayLike],
+    truths: Sequence[npt.ArrayLike],
+    n: int,
+    *,
+    share: float | None = None,
+) -> CountError:
+    """The predicted error of a count estimated as n·Π_C π̂_C(S_C), assuming independent clusters.
+
+    Clusters are randomized independently, so for shares with means μ and variances σ² the product
+    has variance Π(μ²+σ²) − Πμ². It estimates n·Πμ: pass the true share to have the bias as well.
+
+    Arguments:
+        matrices: one per cluster the query looks at.
+        chosen: for each, which cells are counted, (r,).
+        truths: for each, its true distribution, (r,).
+        n: how many people report.
+        share: the true share of people counted, if known or supposed.
+
+    Returns:
+        The error; `total` takes the clusters to be independent in the population too.
+
+    Example:
+        >>> from mdrr.matrix import constant_matrix
+        >>> coin = constant_matrix(2, p=0.5)
+        >>> found = product_count_error(
+        ...     [coin] * 2, [[1, 0], [0, 1]], [[0.5, 0.5], [0.6, 0.4]], 10_000, share=0.1)
+        >>> round(found.count), round(found.noise, 1), round(found.bias)
+        (1000, 55.5, 1000)
+    """
+    axes = _matrices(matrices)
+    if not len(axes) == len(chosen) == len(truths):
+        raise EstimateError(
+            f"{len(axes)} matrices, {len(chosen)} choices and {len(truths)} distributions: "
+            "give one of each per cluster"
+        )
+    parts = [
+        count_error(matrix, each, truth, n)
+        for matrix, each, truth in zip(axes, chosen, truths, strict=True)
+    ]
+    shares = [part.count / n for part in parts]
+    product = math.prod(shares)
+
+    def spread(errors: list[float]) -> float:
+        both = [m * m + (e / n) ** 2 for m, e in zip(shares, errors, strict=True)]
+        return n * _root(math.prod(both) - product**2)
+
+    actual = product if share is None else share
+    if not 0 <= actual <= 1 + 1e-9 and share is not None:
+        raise EstimateError(f"share={share} is not a share of people")
+    return CountError(
+        n,
+        n * actual,
+        spread([part.noise for part in parts]),
+        spread([part.total for part in parts]),
+        n * (product - actual),
+    )
+
+
+def _matrices(matrices: Matrix | Sequence[Matrix]) -> list[Matrix]:
+    found = list(matrices) if isinstance(matrices, Sequence) else [matrices]
+    if not found:
+        raise EstimateError("give at least one matrix")
+    return found
+
+
+def _pair(
+    chosen: npt.ArrayLike, truth: npt.ArrayLike, shape: tuple[int, ...]
+) -> tuple[Array, Array]:
+    weights = np.asarray(chosen, dtype=np.float64)
+    pi = np.asarray(truth, dtype=np.float64)
+    for what, array in (("chosen", weights), ("truth", pi)):
+        if array.shape != shape:
+            raise EstimateError(f"{what} has shape {array.shape}; the matrices have {shape}")
+    if not np.isfinite(weights).all():
+        raise EstimateError("chosen has an entry that is not a finite number")
+    if not (pi >= 0).all() or abs(float(pi.sum()) - 1) > 1e-6:
+        raise EstimateError(f"truth must be non-negative and sum to 1 (sum {pi.sum():.9g})")
+    return weights, pi
+
+
+def _root(variance: float) -> float:
+    return math.sqrt(max(variance, 0.0))
+
+
+def _check_n(n: int) -> None:
+    if n < 1:
+        raise EstimateError(f"n={n}: there must be at least one report")

@@ -1,0 +1,236 @@
+"""How well frequencies are estimated (paper section 2.3): √B, e_abs, e_rel, and the n they need.
+
+The paper bounds the error of λ̂, the frequencies of reports. What users want is π̂ = (Pᵀ)⁻¹λ̂, whose
+errors are larger: for a constant matrix π̂ − π = (λ̂ − λ)/s with s = p_u − p_d, so e_abs grows by
+1/s, and e_rel is taken against π_u instead of λ_u. Both are given.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from mdrr.errors import EstimateError
+from mdrr.matrix import Array, Constant, Matrix
+from mdrr.privacy.fields import json_fields
+
+
+def sqrt_b(r: int, alpha: float = 0.05) -> float:
+    """√B of Figure 1: B is the α/r upper percentile of χ² with one degree of freedom.
+
+    √B is also the α/(2r) upper percentile of the normal distribution: r intervals of ±√B standard
+    deviations hold together with probability at least 1 − α (Bonferroni).
+
+    Arguments:
+        r: the number of categories, however large.
+        alpha: the probability α that some interval fails.
+
+    Example:
+        >>> [round(sqrt_b(r), 3) for r in (1, 10, 1000)]
+        [1.96, 2.807, 4.056]
+    """
+    if r < 1:
+        raise EstimateError(f"r={r}: there must be at least one category")
+    _check_alpha(alpha)
+    return -float(special.ndtri_exp(math.log(alpha) - math.log(2) - math.log(r)))
+
+
+def e_abs(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
+    """e_abs of λ̂, paper eq. 5: max_u √(B·λ_u(1−λ_u)/n).
+
+    Arguments:
+        frequencies: λ, the probabilities of the reported values, (r,).
+        n: how many reports.
+        alpha: all r intervals λ̂_u ± e_abs hold with probability at least 1 − α.
+
+    Example:
+        >>> round(e_abs([0.5, 0.5], 1000), 5)
+        0.03544
+    """
+    lam = _distribution(frequencies, "the frequencies")
+    _check_n(n)
+    return sqrt_b(len(lam), alpha) * math.sqrt(float((lam * (1 - lam)).max()) / n)
+
+
+def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
+    """e_rel of λ̂, paper eq. 6: max_u √(B·(1−λ_u)/(λ_u·n)), infinite when some λ_u is 0.
+
+    Example:
+        >>> round(e_rel([0.5, 0.5], 1000), 5)
+        0.07088
+    """
+    lam = _distribution(frequencies, "the frequencies")
+    _check_n(n)
+    return sqrt_b(len(lam), alpha) * _largest_ratio(np.sqrt(lam * (1 - lam)), lam) / math.sqrt(n)
+
+
+def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
+    """e_abs of π̂: √B times the largest standard deviation of π̂_u over the categories.
+
+    Arguments:
+        matrix: P over r cells.
+        pi: π, the true distribution, (r,).
+        n: how many reports.
+        alpha: all r intervals hold with probability at least 1 − α, up to the normal approximation.
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> coin = Constant(2, diagonal=49152, off=16384)  # s = 1/2
+        >>> round(e_abs_pi(coin, [0.5, 0.5], 1000) / e_abs([0.5, 0.5], 1000), 6)
+        2.0
+    """
+    truth = _distribution(pi, "π", matrix.cells)
+    _check_n(n)
+    return sqrt_b(matrix.cells, alpha) * float(deviations(matrix, truth).max()) / math.sqrt(n)
+
+
+def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
+    """e_rel of π̂: √B·max_u sd(π̂_u)/π_u, infinite when some π_u is 0.
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> round(e_rel_pi(Constant(2, diagonal=49152, off=16384), [0.1, 0.9], 1000), 3)
+        0.65
+    """
+    truth = _distribution(pi, "π", matrix.cells)
+    _check_n(n)
+    worst = _largest_ratio(deviations(matrix, truth), truth)
+    return sqrt_b(matrix.cells, alpha) * worst / math.sqrt(n)
+
+
+def deviations(matrix: Matrix, pi: Array) -> Array:
+    """The standard deviation of π̂_u for one report; for n reports divide by √n.
+
+    Constant: √(λ_u(1−λ_u))/s. Otherwise, with f = scores(1_u) so that π̂_u is the mean of f over
+    the reports, √(Σ_y λ_y·f(y)² − π_u²).
+
+    >>> from mdrr.matrix import Constant
+    >>> deviations(Constant(2, diagonal=49152, off=16384), np.array([0.5, 0.5]))
+    array([1., 1.])
+    """
+    lam = matrix.forward(pi)
+    if isinstance(matrix, Constant):
+        return np.asarray(np.sqrt(lam * (1 - lam)) / matrix.signal)
+    scores = matrix.scores(np.eye(matrix.cells))
+    return np.asarray(np.sqrt(np.maximum(scores**2 @ lam - pi**2, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencyErrors:
+    """The errors of λ̂ (the paper's) and of π̂ (what is estimated) at one n and α."""
+
+    n: int
+    alpha: float
+    sqrt_b: float
+    lambda_abs: float
+    lambda_rel: float
+    pi_abs: float
+    pi_rel: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, JSON-ready; an infinite error is null."""
+        fields: dict[str, Any] = json_fields(self)
+        return fields
+
+
+def frequency_errors(
+    matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05
+) -> FrequencyErrors:
+    """e_abs and e_rel of λ̂ and of π̂ for a matrix and a true distribution.
+
+    Example:
+        >>> from mdrr.matrix import constant_matrix
+        >>> found = frequency_errors(constant_matrix(4, p=0.5), [0.25] * 4, 10_000)
+        >>> round(found.lambda_rel, 4), round(found.pi_rel, 4)
+        (0.0433, 0.0865)
+    """
+    truth = _distribution(pi, "π", matrix.cells)
+    lam = matrix.forward(truth)
+    return FrequencyErrors(
+        n,
+        alpha,
+        sqrt_b(matrix.cells, alpha),
+        e_abs(lam, n, alpha),
+        e_rel(lam, n, alpha),
+        e_abs_pi(matrix, truth, n, alpha),
+        e_rel_pi(matrix, truth, n, alpha),
+    )
+
+
+def people_needed(
+    frequencies: npt.ArrayLike,
+    *,
+    matrix: Matrix | None = None,
+    absolute: float | None = None,
+    relative: float | None = None,
+    alpha: float = 0.05,
+) -> int:
+    """The smallest n whose error is at most the wanted one: errors shrink as 1/√n.
+
+    Arguments:
+        frequencies: λ when no matrix is given (the error of λ̂); with one, π (the error of π̂).
+        matrix: P, to ask about π̂.
+        absolute: the wanted e_abs; or
+        relative: the wanted e_rel.
+        alpha: as for the errors.
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> people_needed([0.5, 0.5], absolute=0.01)
+        12560
+        >>> people_needed([0.5, 0.5], matrix=Constant(2, 49152, 16384), absolute=0.01)
+        50239
+    """
+    if (absolute is None) == (relative is None):
+        raise EstimateError("give either absolute or relative, not both and not neither")
+    wanted = absolute if absolute is not None else relative
+    if wanted is None or not (math.isfinite(wanted) and wanted > 0):
+        raise EstimateError(f"the wanted error {wanted} must be a positive number")
+
+    def error(n: int) -> float:
+        if matrix is None:
+            return (e_abs if absolute is not None else e_rel)(frequencies, n, alpha)
+        return (e_abs_pi if absolute is not None else e_rel_pi)(matrix, frequencies, n, alpha)
+
+    single = error(1)
+    if math.isinf(single):
+        raise EstimateError(
+            "some frequency is 0, so no n gives a finite relative error; ask for an absolute one"
+        )
+    n = max(math.ceil((single / wanted) ** 2), 1)
+    while n > 1 and error(n - 1) <= wanted:
+        n -= 1
+    while error(n) > wanted:
+        n += 1
+    return n
+
+
+def _largest_ratio(above: Array, below: Array) -> float:
+    """The largest above/below; infinite when some `below` is 0: nothing is relative to that."""
+    return math.inf if (below <= 0).any() else float((above / below).max())
+
+
+def _distribution(values: npt.ArrayLike, what: str, size: int | None = None) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or len(array) == 0:
+        raise EstimateError(f"{what} must be a list of probabilities, one per category")
+    if size is not None and len(array) != size:
+        raise EstimateError(f"{what} has {len(array)} entries; the matrix has {size} cells")
+    if not (array >= 0).all() or abs(float(array.sum()) - 1) > 1e-6:
+        raise EstimateError(f"{what} must be non-negative and sum to 1 (sum {array.sum():.9g})")
+    return array
+
+
+def _check_n(n: int) -> None:
+    if n < 1:
+        raise EstimateError(f"n={n}: there must be at least one report")
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 < alpha < 1:
+        raise EstimateError(f"alpha={alpha} must lie strictly between 0 and 1")

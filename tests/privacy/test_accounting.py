@@ -1,0 +1,130 @@
+"""ε of designs and of single attributes, against ratios enumerated over all records."""
+
+import json
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import DesignError, MdrrError
+from mdrr.matrix import Dense, constant_matrix, dense_matrix
+from mdrr.privacy import account, attribute_account, cluster_attribute_epsilons
+from mdrr.protocols import clustered, independent, joint, sampled
+
+DOMAIN = Domain(
+    (
+        Attribute("a", ("p", "q")),
+        Attribute("b", ("p", "q", "r")),
+        Attribute("c", ("p", "q", "r", "s")),
+    )
+)
+
+
+def table(matrix):
+    return matrix.likelihood(np.arange(matrix.outcomes)).T
+
+
+def enumerated(matrix, shape, axis):
+    """The two ε of one attribute by running over all pairs of records."""
+    p = table(matrix)
+    records = list(product(*(range(k) for k in shape)))
+    guaranteed = max(
+        float(np.log(p[i] / p[j]).max())
+        for i, x in enumerate(records)
+        for j, y in enumerate(records)
+        if x[:axis] == y[:axis] and x[axis + 1 :] == y[axis + 1 :]
+    )
+    means = np.array(
+        [
+            np.mean([p[i] for i, x in enumerate(records) if x[axis] == value], axis=0)
+            for value in range(shape[axis])
+        ]
+    )
+    unknown = float(np.log(means.max(axis=0) / means.min(axis=0)).max())
+    return guaranteed, unknown
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_attribute_epsilon_of_a_constant_cluster(axis):
+    cluster = Cluster(("b", "c"), constant_matrix(12, epsilon=2.0))
+    found = cluster_attribute_epsilons(cluster, (3, 4), cluster.attributes[axis])
+    assert found == pytest.approx(enumerated(cluster.matrix, (3, 4), axis))
+    assert found[0] == cluster.epsilon
+    assert found[1] < found[0]
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 2))
+def test_attribute_epsilon_of_a_dense_cluster(seed, axis):
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.full(12, 3.0), 12) * 0.5 + np.eye(12) * 0.5
+    cluster = Cluster(("a", "b", "x"), dense_matrix(rows))
+    found = cluster_attribute_epsilons(cluster, (2, 3, 2), cluster.attributes[axis])
+    assert found == pytest.approx(enumerated(cluster.matrix, (2, 3, 2), axis), rel=1e-6)
+    assert found[0] <= cluster.epsilon
+
+
+def test_a_dense_cluster_may_hide_one_attribute_better_than_the_other():
+    weak, strong = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([[0.6, 0.4], [0.4, 0.6]])
+    cluster = Cluster(("a", "b"), dense_matrix(np.kron(weak, strong)))
+    first = cluster_attribute_epsilons(cluster, (2, 2), "a")
+    second = cluster_attribute_epsilons(cluster, (2, 2), "b")
+    assert first[0] == pytest.approx(math.log(9), rel=1e-6)
+    assert second[0] == pytest.approx(math.log(1.5), rel=1e-6)
+    assert cluster.epsilon == pytest.approx(first[0] + second[0], rel=1e-6)
+
+
+def test_zero_weights_are_infinite():
+    cluster = Cluster(("a",), Dense(((2**16, 0), (2**15, 2**15))))
+    assert cluster_attribute_epsilons(cluster, (2,), "a") == (math.inf, math.inf)
+    design = Design(Domain((Attribute("a", ("p", "q")),)), (Questionnaire((cluster,)),))
+    assert json.loads(json.dumps(account(design).to_dict(), allow_nan=False))["epsilon"] is None
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        independent(DOMAIN, p=0.6),
+        independent(DOMAIN, epsilon={"c": 0.3, "a": 2.0, "b": 1.0}),
+        clustered(DOMAIN, [["c", "a"], ["b"]], epsilon=3.0),
+        joint(DOMAIN, p=0.4),
+        sampled(DOMAIN, 2, epsilon=1.5),
+    ],
+    ids=["p", "each", "clusters", "joint", "sampled"],
+)
+def test_parts_add_up_to_the_design(design):
+    spent = account(design)
+    assert spent.epsilon == design.epsilon == max(q.epsilon for q in spent.questionnaires)
+    for q in spent.questionnaires:
+        assert q.epsilon == pytest.approx(sum(c.epsilon for c in q.clusters))
+    assert sum(q.probability for q in spent.questionnaires) == pytest.approx(1)
+    assert [a.name for a in spent.attributes] == list(DOMAIN.names)
+    for a in spent.attributes:
+        assert 0 < a.epsilon_others_unknown <= a.epsilon <= spent.epsilon
+    again = json.loads(json.dumps(spent.to_dict(), allow_nan=False))
+    assert again["fingerprint"] == design.fingerprint
+
+
+def test_alone_in_its_cluster_both_epsilons_agree():
+    for a in account(independent(DOMAIN, p=0.6)).attributes:
+        assert a.epsilon == a.epsilon_others_unknown
+
+
+def test_probability_of_being_asked():
+    assert attribute_account(sampled(DOMAIN, 2, epsilon=1.0), "c").asked == pytest.approx(2 / 3)
+    assert attribute_account(independent(DOMAIN, p=0.5), "c").asked == 1
+
+
+def test_wrong_names_and_shapes_are_refused():
+    cluster = Cluster(("a",), constant_matrix(2, p=0.5))
+    with pytest.raises(DesignError, match="no attribute 'z'"):
+        cluster_attribute_epsilons(cluster, (2,), "z")
+    with pytest.raises(DesignError, match="shape"):
+        cluster_attribute_epsilons(cluster, (3,), "a")
+    with pytest.raises(MdrrError, match="z"):
+        attribute_account(independent(DOMAIN, p=0.5), "z")

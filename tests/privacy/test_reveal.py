@@ -1,0 +1,152 @@
+"""Beliefs against Bayes, and words against the probabilities they state."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import MatrixError, MdrrError
+from mdrr.matrix import Constant, Dense, constant_matrix
+from mdrr.privacy import belief, in_words, posterior, times_in
+from mdrr.protocols import clustered, independent, sampled
+
+BAND = Dense(((40000, 20000, 5536), (15000, 35536, 15000), (5000, 25000, 35536)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.floats(0.05, 6.0))
+def test_no_report_moves_a_belief_out_of_its_range(seed, cells, epsilon):
+    """Any event, any prior, any report: Bayes stays within `belief`."""
+    rng = np.random.default_rng(seed)
+    matrix = constant_matrix(cells, epsilon=epsilon)
+    prior = rng.dirichlet(np.ones(cells))
+    event = rng.random(cells) < 0.5
+    for reported in range(cells):
+        after = posterior(matrix, prior, reported)
+        assert after.sum() == pytest.approx(1)
+        odds = after[:, None] / after[None, :] / (prior[:, None] / prior[None, :])
+        assert odds.max() <= math.exp(matrix.epsilon) * (1 + 1e-9)
+        bounds = belief(float(min(prior[event].sum(), 1.0)), matrix.epsilon)
+        assert bounds.low - 1e-12 <= after[event].sum() <= bounds.high + 1e-12
+
+
+def test_belief_is_reached():
+    """Power: the bound is attained by binary randomized response, so it cannot be smaller."""
+    coin = Constant(2, diagonal=49152, off=16384)
+    bounds = belief(0.2, coin.epsilon)
+    assert posterior(coin, [0.2, 0.8], 0)[0] == pytest.approx(bounds.high)
+    assert posterior(coin, [0.2, 0.8], 1)[0] == pytest.approx(bounds.low)
+
+
+def test_posterior_by_hand_for_a_dense_matrix():
+    prior = np.array([0.5, 0.3, 0.2])
+    weights = prior * [20000, 35536, 25000]
+    assert posterior(BAND, prior, 1) == pytest.approx(weights / weights.sum())
+
+
+def test_belief_ends():
+    assert belief(0.0, 5.0).high == 0.0
+    assert belief(1.0, 5.0).low == 1.0
+    assert belief(0.3, 0.0).high == pytest.approx(0.3)
+    assert belief(0.3, math.inf).high == 1.0
+    assert belief(0.3, math.inf).low == 0.0
+    assert belief(0.3, 800.0).to_dict() == {"prior": 0.3, "low": 0.0, "high": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [
+        (0.7, "7 times in 10"),
+        (0.1, "1 time in 10"),
+        (0.85, "85 times in 100"),
+        (0.69998, "7 times in 10"),
+        (11 / 15, "about 73 times in 100"),
+        (0.999, "999 times in 1,000"),
+        (1e-4, "1 time in 10,000"),
+        (0.0, "never"),
+        (1.0, "always"),
+        (1e-20, "almost never"),
+        (1 - 1e-16, "almost always"),
+    ],
+)
+def test_probabilities_read_like_counts(probability, text):
+    assert times_in(probability) == text
+
+
+@given(st.floats(1e-9, 1 - 1e-9))
+def test_counts_are_close_to_what_they_say(probability):
+    text = times_in(probability).removeprefix("about ").replace(",", "")
+    times, base = (int(word) for word in text.split() if word.isdigit())
+    rarer = min(probability, 1 - probability)
+    assert abs(times / base - probability) <= 0.02 * rarer * (1 + 1e-9)
+
+
+def test_words_state_what_is_kept_and_what_is_sent():
+    """p = 0.7 over 9 answers: kept 7 in 10, but sent with 0.7 + 0.3/9."""
+    domain = Domain((Attribute("work", tuple("abcdefghi")),))
+    words = in_words(independent(domain, p=0.7))
+    assert words[0].startswith("work: your true answer is sent about 73 times in 100.")
+    assert "7 times in 10 your device keeps it" in words[0]
+    assert "one of the 9 answers" in words[0]
+    assert "ε = 3.09" in words[1]
+    assert "took part" in words[-1]
+
+
+def test_words_for_every_cluster_and_for_weak_bounds():
+    domain = Domain(tuple(Attribute(n, ("p", "q", "r")) for n in "abc"))
+    words = in_words(clustered(domain, [["a", "c"], ["b"]], p=0.7))
+    assert words[0].startswith("a+c: your true combination of answers is sent")
+    assert "one of the 9 combinations" in words[0]
+    assert words[1].startswith("b: your true answer is sent 8 times in 10")
+    assert any("bound is weak" in sentence for sentence in words)
+    assert not any("weak" in sentence for sentence in in_words(independent(domain, p=0.1)))
+
+
+def test_words_for_sampled_designs():
+    domain = Domain(tuple(Attribute(n, ("p", "q")) for n in "abcd"))
+    words = in_words(sampled(domain, 2, epsilon=1.0))
+    assert words[0].startswith("You are asked 2 of the 4 questions")
+    assert words[1].startswith("At the least protected, ")
+
+
+def test_words_for_dense_matrices_and_certain_ones():
+    domain = Domain((Attribute("a", ("p", "q", "r")),))
+    words = in_words(Design(domain, (Questionnaire((Cluster(("a",), BAND),)),)))
+    assert words[0] == "a: your true answer is sent at most 61 times in 100."
+    sure = Dense(((2**16, 0), (2**15, 2**15)))
+    domain = Domain((Attribute("a", ("p", "q")),))
+    words = in_words(Design(domain, (Questionnaire((Cluster(("a",), sure),)),)))
+    assert "infinite" in words[1]
+
+
+def test_words_for_large_epsilon_do_not_pretend_a_bound():
+    domain = Domain(tuple(Attribute(f"a{i}", tuple("pqrstu")) for i in range(8)))
+    words = in_words(independent(domain, p=0.7))
+    odds = next(sentence for sentence in words if "odds" in sentence)
+    assert "more than a million" in odds
+    assert "can become more than 99 % sure" in odds
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: belief(1.2, 1.0), MdrrError, "not a probability"),
+        (lambda: belief(0.5, -1.0), MdrrError, "0 or more"),
+        (lambda: times_in(1.5), MdrrError, "not a probability"),
+        (lambda: posterior(BAND, [0.5, 0.5], 0), MatrixError, "3 entries"),
+        (lambda: posterior(BAND, [0.5, 0.5, 0.5], 0), MatrixError, "sum to 1"),
+        (lambda: posterior(BAND, [0.5, 0.5, 0.0], 3), MatrixError, "outside"),
+        (
+            lambda: posterior(Dense(((2**16, 0), (2**15, 2**15))), [1.0, 0.0], 1),
+            MatrixError,
+            "cannot be reported",
+        ),
+    ],
+)
+def test_bad_input_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
