@@ -53,6 +53,17 @@ def constant(cells: int, off: int, total: int) -> Fields:
     }
 
 
+def band(cells: int, width: int, low: int, total: int) -> Fields:
+    """A banded matrix of that total."""
+    return {"kind": "banded", "cells": cells, "width": width, "low": low, "total": total}
+
+
+def subset(cells: int, codes: int, block: list[int], low: int, total: int) -> Fields:
+    """A subset matrix of that total."""
+    fields = {"kind": "subset", "cells": cells, "codes": codes}
+    return {**fields, "block": block, "low": low, "total": total}
+
+
 def nominal(name: str, size: int) -> Fields:
     """An attribute with that many categories."""
     return {"name": name, "kind": "nominal", "categories": [f"{name}{i}" for i in range(size)]}
@@ -89,6 +100,20 @@ def designs() -> dict[str, Fields]:
         "constant-48": design(LETTERS, (1, [cluster(["a"], constant(3, 1, 2**48))])),
         "dense": design(LETTERS, (1, [cluster(["a"], dense)])),
         "dense-more-codes": design([nominal("a", 2)], (1, [cluster(["a"], wide)])),
+        "banded": design(
+            [nominal("a", 4), nominal("b", 5)],
+            (
+                1,
+                [
+                    cluster(["a"], band(4, 1, 6_553, 2**16)),
+                    cluster(["b"], band(5, 2, 200_000_001, 2**32)),
+                ],
+            ),
+        ),
+        "subset": design(
+            [nominal("a", 2), nominal("b", 3)],
+            (1, [cluster(["a", "b"], subset(6, 7, [1, 2, 4], 6_000, 2**16))]),
+        ),
         "joint": design(four, (1, [cluster(["a", "b", "c", "d"], constant(48, 2**26 + 1, 2**32))])),
         "clusters": design(
             four,
@@ -127,9 +152,22 @@ def dense_two() -> Fields:
 
 
 def row(matrix: Fields, cell: int) -> list[tuple[int, int]]:
-    """(code, weight) along the draws: the definition of both kinds of matrix."""
+    """(code, weight) along the draws: the definition of every kind of matrix."""
     if matrix["kind"] == "dense":
         return list(enumerate(matrix["weights"][cell]))
+    if matrix["kind"] in ("banded", "subset"):
+        if matrix["kind"] == "banded":
+            band = 2 * matrix["width"] + 1
+            codes = matrix["cells"] + 2 * matrix["width"]
+            held = [cell + i for i in range(band)]
+            middle = cell + matrix["width"]
+        else:
+            codes = matrix["codes"]
+            held = [(cell - shift) % codes for shift in matrix["block"]]
+            middle = held[0]
+        step, left = divmod(matrix["total"] - codes * matrix["low"], len(held))
+        low = [(code, matrix["low"]) for code in range(codes)]
+        return [*low, *((code, step) for code in held), (middle, left)]
     spread = [(code, matrix["off"]) for code in range(matrix["cells"])]
     return [*spread, (cell, matrix["diagonal"] - matrix["off"])]
 
@@ -308,6 +346,10 @@ def bad() -> list[Fields]:
         "the diagonal changed after publishing": changed(signed, constant(3, 6000, 2**16), *matrix),
         "weights that sum to 65535": changed(good, 51535, *matrix, "diagonal"),
         "weights that sum to 65537": changed(good, 51537, *matrix, "diagonal"),
+        "a band that leaves no weight": changed(designs()["banded"], 11_000, *matrix, "low"),
+        "a band that betrays": changed(designs()["banded"], 0, *matrix, "low"),
+        "a block out of order": changed(designs()["subset"], [2, 1, 4], *matrix, "block"),
+        "a block beyond its codes": changed(designs()["subset"], [1, 2, 7], *matrix, "block"),
         "a dense row that sums to less": changed(dense, [1, 65533, 1], *matrix, "weights", 1),
         "a dense row with a negative weight": changed(dense, [-1, 65536, 1], *matrix, "weights", 1),
         "off of 0": changed(good, constant(3, 0, 2**16), *matrix),

@@ -6,7 +6,7 @@ import numpy as np
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
-from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
+from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix, matrix_from_dict
 from mdrr.protocols import clustered, independent, joint, sampled
 
 
@@ -85,6 +85,8 @@ def designs() -> dict[str, Design]:
         "unequal": unequal_questionnaires(),
         "labels": independent(MIXED, p=0.5),
         "one": independent(domain_of(4), p=0.6),
+        "ordered": independent(MIXED, epsilon=4.0, ordered="banded"),
+        "subsets": sampled(domain_of(3, 4, 5), 2, epsilon=1.0, report="subset"),
     }
 
 
@@ -93,6 +95,8 @@ def weights_of(cluster: dict, cell: int) -> list[int]:
     matrix = cluster["matrix"]
     if matrix["kind"] == "dense":
         return matrix["weights"][cell]
+    if matrix["kind"] in ("banded", "subset"):
+        return matrix_from_dict(matrix).weights[cell].tolist()
     row = [matrix["off"]] * matrix["cells"]
     row[cell] = matrix["diagonal"]
     return row

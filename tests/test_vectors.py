@@ -11,6 +11,7 @@ import mdrr.randomizer
 import mdrr.respondent
 from mdrr.design import Design
 from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError, TallyError
+from mdrr.matrix import matrix_from_dict
 from mdrr.matrix.constant import Constant
 from mdrr.randomizer import randomize_codes
 from mdrr.respondent import record_bytes, respond
@@ -110,7 +111,7 @@ def test_every_code_of_the_first_cluster_is_reported_by_somebody(name):
     """Else a vector could not tell a wrong code from a right one."""
     vector = load(name)
     matrix = vector["design"]["questionnaires"][0]["clusters"][0]["matrix"]
-    outcomes = matrix["cells"] if matrix["kind"] == "constant" else len(matrix["weights"][0])
+    outcomes = matrix_from_dict(matrix).outcomes
     seen = {r["codes"][0] for r in wanted(vector) if r["questionnaire"] == 0}
     assert seen == set(range(outcomes))
 

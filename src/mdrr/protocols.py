@@ -194,7 +194,7 @@ def sampled(
         (6, True)
     """
     m = len(domain)
-    if not 1 <= size <= m:
+    if type(size) is not int or not 1 <= size <= m:
         raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
     if report not in ("cell", "subset"):
         raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")

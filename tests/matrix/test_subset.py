@@ -1,0 +1,115 @@
+"""Subset selection: balanced blocks, sampled exactly, better than one cell at small ε."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mdrr.errors import MatrixError
+from mdrr.matrix import Subset, constant_matrix, matrix_from_dict, subset_matrix
+from mdrr.matrix.differences import shapes
+from mdrr.matrix.subset import rare_variance
+from mdrr.respondent import draw
+
+FANO = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16)
+EXAMPLES = [FANO, subset_matrix(12, epsilon=1.0), subset_matrix(60, epsilon=2.0)]
+
+
+@pytest.mark.parametrize("shape", [s for s in shapes() if s.codes < 400], ids=str)
+def test_every_difference_occurs_equally_often(shape):
+    block = shape.block()
+    assert len(block) == shape.size
+    differences = Counter((x - y) % shape.codes for x in block for y in block if x != y)
+    assert differences == dict.fromkeys(range(1, shape.codes), shape.pairs)
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES)
+def test_operations_are_those_of_the_weights(matrix):
+    table = matrix.weights / matrix.total
+    assert (matrix.weights.sum(axis=1) == matrix.total).all()
+    rng = np.random.default_rng(3)
+    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
+    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
+    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-9)
+    v = rng.normal(size=(2, matrix.outcomes))
+    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
+    w = rng.normal(size=(2, matrix.cells))
+    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-8)
+    lam = rng.dirichlet(np.ones(matrix.outcomes))
+    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
+    codes = rng.integers(matrix.outcomes, size=9)
+    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
+
+
+def test_over_all_draws_every_set_has_exactly_its_weight_in_both_samplers():
+    draws = np.arange(2**16, dtype=np.uint64)
+    fields = FANO.to_dict()
+    for cell, row in enumerate(FANO.weights):
+        codes = FANO.draw(np.full(2**16, cell), draws)
+        np.testing.assert_array_equal(np.bincount(codes.astype(np.int64), minlength=7), row)
+        assert [draw(fields, cell, int(u)) for u in draws[::7]] == codes[::7].tolist()
+        holds = {t for t in range(7) if (cell - t) % 7 in FANO.block}
+        assert set(np.flatnonzero(row > FANO.low).tolist()) == holds
+
+
+def test_keep_is_the_probability_that_the_set_holds_the_truth():
+    inside = FANO.weights[0][FANO.weights[0] > FANO.low].sum() / FANO.total
+    assert FANO.keep == pytest.approx(inside)
+
+
+@given(cells=st.integers(2, 80), epsilon=st.floats(0.05, 5))
+@settings(max_examples=40, deadline=None)
+def test_epsilon_is_what_the_weights_say_and_at_most_what_was_asked(cells, epsilon):
+    matrix = subset_matrix(cells, epsilon=epsilon)
+    assert epsilon - 4e-3 <= matrix.epsilon <= epsilon
+    if isinstance(matrix, Subset):
+        ratios = matrix.weights.max(axis=0) / matrix.weights.min(axis=0)
+        assert math.isclose(matrix.epsilon, math.log(ratios.max()), rel_tol=1e-9)
+        assert matrix_from_dict(matrix.to_dict()) == matrix
+
+
+@pytest.mark.parametrize(("cells", "epsilon"), [(60, 1.0), (135, 2.0)])
+def test_the_variance_is_the_predicted_one_and_several_times_that_of_one_cell_less(cells, epsilon):
+    matrix, one = subset_matrix(cells, epsilon=epsilon), constant_matrix(cells, epsilon=epsilon)
+    pi = np.zeros(cells)
+    pi[0] = 1  # every other cell is rare
+
+    def variance(m):
+        scores = m.scores(np.eye(cells)[1:])
+        lam = m.forward(pi)
+        return float((scores**2 @ lam - (scores @ lam) ** 2).mean())
+
+    pairs = len(matrix.block) * (len(matrix.block) - 1) // (matrix.codes - 1)
+    predicted = rare_variance(matrix.codes, len(matrix.block), pairs, epsilon)
+    assert variance(matrix) == pytest.approx(predicted, rel=0.1)
+    assert variance(matrix) < variance(one) / 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ((1, 7, (1, 2, 4), 100, 2**16), "1 cells"),
+        ((8, 7, (1, 2, 4), 100, 2**16), "8 cells"),
+        ((6, 7, (2, 1, 4), 100, 2**16), "increasing residues"),
+        ((6, 7, (1, 2, 7), 100, 2**16), "increasing residues"),
+        ((6, 7, (), 100, 2**16), "increasing residues"),
+        ((6, 7, tuple(range(7)), 100, 2**16), "singular"),
+        ((4, 4, (0, 2), 100, 2**16), "singular"),
+        ((6, 7, (1, 2, 4), 0, 2**16), "low must be positive"),
+        ((6, 7, (1, 2, 4), 9_400, 2**16), "nothing is left"),
+        ((6, 7, (1, 2, 4), 100, 1000), "2\\^16"),
+        ((6, 7, (1, 2, 4.0), 100, 2**16), "integers"),
+    ],
+)
+def test_bad_weights_are_refused(fields, says):
+    with pytest.raises(MatrixError, match=says):
+        Subset(*fields)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 1000])
+def test_an_epsilon_that_cannot_be_sampled_is_refused(epsilon):
+    with pytest.raises(MatrixError):
+        subset_matrix(10, epsilon=epsilon)
