@@ -135,10 +135,10 @@ def run_party(
     if stop is not None:
         post = client.post
 
-        def until(message: Any) -> None:
-            if message.kind == stop:
+        def until(*messages: Any) -> None:
+            if any(message.kind == stop for message in messages):
                 _die()
-            post(message)
+            post(*messages)
 
         client.post = until  # type: ignore[method-assign]
     with _ending(folder) as ending:
@@ -167,8 +167,8 @@ def run_aggregator(
     if die_after is not None:
         fetch, taken = client.fetch, [0]
 
-        def counted(wait: float, kinds: tuple[str, ...] = ()) -> Any:
-            arrived = fetch(wait, kinds)
+        def counted(wait: float, **options: Any) -> Any:
+            arrived = fetch(wait, **{**options, "least": 1})  # as they come, to die among them
             if taken[0] >= die_after:
                 _die()
             taken[0] += len(arrived)

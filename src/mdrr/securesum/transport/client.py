@@ -48,18 +48,29 @@ class RelayClient:
         body = parse(self._retry(lambda: self._http.get("/v1/enrolled")).content)
         return tuple(str(name) for name in body.get("enrolled", ()))
 
-    def post(self, message: Message) -> None:
-        """Send a message."""
-        data = message.to_json()
+    def post(self, *messages: Message) -> None:
+        """Send messages, together."""
+        if not messages:
+            return
+        data = b"\n".join(message.to_json() for message in messages)
         self._retry(lambda: self._http.post("/v1/messages", content=data))
         self.sent += len(data)
 
-    def fetch(self, wait: float, kinds: tuple[str, ...] = ()) -> list[Message | ProtocolError]:
-        """New messages in order; one that cannot be read comes as the error it gave."""
+    def fetch(
+        self, wait: float, *, least: int = 1, kinds: tuple[str, ...] = ()
+    ) -> list[Message | ProtocolError]:
+        """New messages in order; one that cannot be read comes as the error it gave.
+
+        Arguments:
+            wait: seconds to wait for the first.
+            least: how many are expected; the relay gathers that many if they come soon.
+            kinds: only these kinds, when given.
+        """
         params: dict[str, str | int | float] = {
             "to": self._me,
             "after": self._after,
             "wait": wait,
+            "least": least,
             "kinds": ",".join(kinds),
         }
         answer = self._retry(lambda: self._http.get("/v1/messages", params=params))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mdrr.securesum.message import Message
@@ -57,6 +57,10 @@ class Mailbox:
         self._data.append((message.kind, message.sender, data))
         return True
 
+    def count(self, recipient: str, after: int, kinds: Collection[str] = ()) -> int:
+        """How many messages `fetch` would have for a recipient."""
+        return sum(1 for _ in self._new(recipient, after, kinds))
+
     def fetch(
         self, recipient: str, after: int, kinds: Collection[str] = (), limit: int = 4_000_000
     ) -> tuple[list[bytes], int]:
@@ -73,10 +77,8 @@ class Mailbox:
         """
         out: list[bytes] = []
         size = 0
-        for k in self._places(recipient, after):
-            kind, sender, data = self._data[k]
-            if sender == recipient or (kinds and kind not in kinds):
-                continue
+        for k in self._new(recipient, after, kinds):
+            data = self._data[k][2]
             if size and size + len(data) > limit:
                 return out, k
             size += len(data)
@@ -84,6 +86,9 @@ class Mailbox:
         self.bytes_out += sum(map(len, out))
         return out, len(self._data)
 
-    def _places(self, recipient: str, after: int) -> list[int]:
+    def _new(self, recipient: str, after: int, kinds: Collection[str]) -> Iterator[int]:
         rows = [self._to.get(to, []) for to in (None, recipient)]
-        return sorted(k for row in rows for k in row[bisect_left(row, after) :])
+        for k in sorted(k for row in rows for k in row[bisect_left(row, after) :]):
+            kind, sender, _ = self._data[k]
+            if sender != recipient and (not kinds or kind in kinds):
+                yield k

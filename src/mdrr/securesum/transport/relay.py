@@ -10,6 +10,7 @@ POST /v1/close                                  close a batch early (organiser's
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 import time
 from typing import Any
@@ -26,6 +27,8 @@ from mdrr.securesum.wire import canonical
 
 MAX_BYTES = 64_000_000
 MAX_WAIT = 30.0
+GATHER = 1.0
+"""Seconds to wait for more once something is there, when more is expected."""
 
 
 class Relay:
@@ -92,22 +95,26 @@ class Relay:
             self.close()
 
     async def fetch(
-        self, to: str, after: int, wait: float, kinds: tuple[str, ...]
+        self, to: str, after: int, wait: float, least: int, kinds: tuple[str, ...]
     ) -> tuple[list[bytes], int]:
-        """What came for a recipient since a cursor; waits when there is nothing."""
+        """What came for a recipient since a cursor; waits when there is nothing, or too little."""
         deadline = time.monotonic() + min(max(wait, 0.0), MAX_WAIT)
-        while True:
+        waiting = True
+        while waiting:
             self._close_if_late()
-            out, cursor = self.mailbox.fetch(to, after, kinds)
+            count = self.mailbox.count(to, after, kinds)
+            if count:
+                deadline = min(deadline, time.monotonic() + GATHER)
             left = deadline - time.monotonic()
-            if out or left <= 0:
-                return out, cursor
-            after = cursor
-            async with self._changed:
-                try:
-                    await asyncio.wait_for(self._changed.wait(), min(left, 0.5))
-                except TimeoutError:
-                    continue
+            waiting = count < max(least, 1) and left > 0
+            if waiting:
+                await self._wait(min(left, 0.5))
+        return self.mailbox.fetch(to, after, kinds)
+
+    async def _wait(self, seconds: float) -> None:
+        async with self._changed:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), seconds)
 
 
 def create_relay(relay: Relay) -> FastAPI:
@@ -131,13 +138,16 @@ def create_relay(relay: Relay) -> FastAPI:
         data = await request.body()
         if len(data) > MAX_BYTES:
             raise ProtocolError(f"a message of more than {MAX_BYTES} bytes")
-        await relay.post(data)
+        for line in data.splitlines():
+            await relay.post(line)
         return {"taken": True}
 
     @app.get("/v1/messages")
-    async def fetch(to: str, after: int = 0, wait: float = 0.0, kinds: str = "") -> Response:
+    async def fetch(
+        to: str, after: int = 0, wait: float = 0.0, least: int = 1, kinds: str = ""
+    ) -> Response:
         wanted = tuple(kind for kind in kinds.split(",") if kind)
-        messages, cursor = await relay.fetch(to, after, wait, wanted)
+        messages, cursor = await relay.fetch(to, after, wait, least, wanted)
         return _json(canonical({"messages": [_text(data) for data in messages], "next": cursor}))
 
     @app.post("/v1/close")

@@ -55,13 +55,21 @@ class Outcome:
 
 
 def await_list(
-    client: RelayClient, terms: Terms, kind: type[T], name: str, patience: float
+    client: RelayClient, terms: Terms, kind: type[T], *, alone: bool = False
 ) -> tuple[T, list[Message | ProtocolError]]:
-    """Wait for the signed roster or batch; returns it with whatever arrived after it."""
+    """Wait for the signed roster or batch; returns it with whatever arrived after it.
+
+    Arguments:
+        client: the connection to the relay.
+        terms: what the list must be signed for.
+        kind: `Roster` or `Batch`.
+        alone: ask for nothing else, for who reports and leaves.
+    """
+    name, patience = kind.__name__.lower(), client.patience
     deadline = time.monotonic() + patience
     aside: list[str] = []
     while (left := deadline - time.monotonic()) > 0:
-        arrived = client.fetch(min(left, _POLL))
+        arrived = client.fetch(min(left, _POLL), kinds=(name,) if alone else ())
         for k, message in enumerate(arrived):
             try:
                 if isinstance(message, ProtocolError):
@@ -97,38 +105,35 @@ def run_party(
         roster_digest: when given, the only roster she accepts (agreed among the parties).
     """
     client.post(join(identity, terms))
-    roster, early = await_list(client, terms, Roster, "roster", client.patience)
+    roster, early = await_list(client, terms, Roster)
     if roster_digest is not None and roster.digest != roster_digest:
         raise Abort("roster", "the roster is not the one that was agreed on").error
     vector = answer(terms.question)
     party = Party(identity, roster, vector, source=source, history=history, minimum=minimum)
-    _post(client, party.start())
+    client.post(*party.start())
     _drive(client, party, early)
     return Outcome(party.result(), len(roster.members), terms)
-
-
-def _post(client: RelayClient, messages: list[Message]) -> None:
-    for message in messages:
-        client.post(message)
 
 
 def _drive(client: RelayClient, party: Party, early: list[Message | ProtocolError]) -> None:
     arrived, step, since = early, party.step, time.monotonic()
     while True:
+        said: list[Message] = []
         for message in arrived:
             if isinstance(message, ProtocolError):
                 party.set_aside.append("something that is not a message")
             else:
-                _post(client, party.receive(message))
+                said += party.receive(message)
+        client.post(*said)
         if party.finished:
             return
         if party.step != step:
             step, since = party.step, time.monotonic()
         left = since + client.patience - time.monotonic()
         if left <= 0:
-            _post(client, party.expire())
+            client.post(*party.expire())
             return
-        arrived = client.fetch(min(left, _POLL))
+        arrived = client.fetch(min(left, _POLL), least=len(party.missing))
 
 
 def run_person(
@@ -140,8 +145,8 @@ def run_person(
 ) -> Batch:
     """Report to the aggregators of a batch; returns the batch, whose `trust` she should read."""
     client.post(join(identity, terms))
-    batch, _ = await_list(client, terms, Batch, "batch", client.patience)
-    _post(client, make_report(identity, batch, answer(terms.question), source))
+    batch, _ = await_list(client, terms, Batch, alone=True)
+    client.post(*make_report(identity, batch, answer(terms.question), source))
     return batch
 
 
@@ -163,7 +168,7 @@ def run_aggregator(
         minimum: the fewest people it opens a total for.
     """
     client.post(join(identity, terms, "aggregator"))
-    batch, arrived = await_list(client, terms, Batch, "batch", client.patience)
+    batch, arrived = await_list(client, terms, Batch)
     machine = Aggregator(identity, batch, client.enrolled(), ledger, minimum=minimum)
     openings: dict[str, Message] = {}
     since = time.monotonic()
@@ -173,10 +178,8 @@ def run_aggregator(
         for message in arrived:
             said += _aggregate(machine, message, openings)
         ledger.commit()  # durable before anything is said
-        for message in said:
-            client.post(message)
-            if message.kind == "opening":
-                openings[message.sender] = message
+        client.post(*said)
+        openings |= {message.sender: message for message in said if message.kind == "opening"}
         if machine.aborted is not None:
             raise machine.aborted.error
         if len(openings) == len(batch.ids):
@@ -186,11 +189,11 @@ def run_aggregator(
             since = time.monotonic()
         left = since + client.patience - time.monotonic()
         if left <= 0:
-            for message in machine.expire():
-                client.post(message)
+            client.post(*machine.expire())
             missing = tuple(name for name in batch.ids if name not in openings)
             raise (machine.aborted or Abort("opened", "no opening arrived in time", missing)).error
-        arrived = client.fetch(min(left, _POLL))
+        wanted = batch.people - machine.people if machine.step == "collecting" else 1
+        arrived = client.fetch(min(left, _POLL), least=min(wanted, 500))
 
 
 def _aggregate(
