@@ -11,6 +11,7 @@ import numpy as np
 from scipy.stats import binom, norm
 
 from mdrr.errors import EstimateError
+from mdrr.reproduction.printed import RUNS
 
 CONFIDENCE = 0.99
 """Of every band."""
@@ -21,8 +22,8 @@ class Median:
     """A median over runs.
 
     `low` and `high` bound the true median with 99 % confidence. `near` and `far` bound what a
-    second, independent median over as many runs would be: where the paper's lies outside, the two
-    differ by more than chance.
+    second, independent median over the paper's 1000 runs would be: where the paper's lies outside,
+    the two differ by more than chance.
     """
 
     value: float
@@ -61,7 +62,8 @@ def median(errors: Sequence[float], paper: float | None = None) -> Median:
     """The median of some runs' errors and its bands; runs that were dropped (NaN) do not count.
 
     The band of the true median lies between order statistics (distribution-free, by the binomial).
-    For a second median over n runs both are uncertain, so the ranks are √2 as far apart.
+    For a second median, over N = 1000 runs, both are uncertain: a median's rank varies like
+    √(1/n + 1/N) instead of √(1/n).
 
     Arguments:
         errors: one a run.
@@ -78,7 +80,7 @@ def median(errors: Sequence[float], paper: float | None = None) -> Median:
         raise EstimateError("no run is left to take a median of")
     tail = (1 - CONFIDENCE) / 2
     rank = max(int(binom.ppf(tail, n, 0.5)) - 1, 0)
-    spread = math.sqrt(2) * float(norm.ppf(1 - tail)) * math.sqrt(n) / 2
+    spread = float(norm.ppf(1 - tail)) * n / 2 * math.sqrt(1 / n + 1 / RUNS)
     wide = max(math.floor(n / 2 - spread), 0)
     return Median(
         value=_middle(values),

@@ -1,0 +1,180 @@
+"""Tables of a reproduction in Markdown: ours, the paper's, their ratio, and bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mdrr.reproduction.explanation import CELLS, fits
+from mdrr.reproduction.methods import METHODS
+from mdrr.reproduction.outcome import Outcome, TableMedians, VariantOutcome, epsilons
+from mdrr.reproduction.printed import COVERAGES, KEEPS, LEAST_DEPENDENCES, MOST_CELLS, TABLES
+from mdrr.reproduction.results import Median
+from mdrr.reproduction.verdict import Claim
+
+
+def grid(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "--:") -> str:
+    """A Markdown table, the first column to the left and the others to the right or as asked.
+
+    >>> print(grid(("p", "error"), [("0.1", "0.2")]))
+    | p | error |
+    |:--|--:|
+    | 0.1 | 0.2 |
+    """
+    lines = [f"| {' | '.join(headings)} |", "|:--" + f"|{align}" * (len(headings) - 1) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def side_by_side(table: TableMedians) -> str:
+    """Every cell: ours with its band, the paper's, and the ratio; `*` where chance is no excuse."""
+    headings = ["p", "T_d"]
+    for most in MOST_CELLS:
+        headings += [f"ours, T_v = {most}", "paper", "ratio"]
+    rows = []
+    for p in KEEPS:
+        for least in LEAST_DEPENDENCES:
+            row = [str(p), str(least)]
+            for most in MOST_CELLS:
+                found = table[p, most, least]
+                mark = "" if found.agrees else " \\*"
+                row += [banded(found), f"{found.paper:.3f}", f"{found.ratio:.2f}{mark}"]
+            rows.append(row)
+    return grid(headings, rows)
+
+
+def banded(found: Median, digits: int = 3) -> str:
+    """A median with its 99 % band.
+
+    >>> banded(Median(0.2041, 0.19, 0.222, 0, 1, 1000))
+    '0.204 (0.190–0.222)'
+    """
+    value, low, high = (f"{x:,.{digits}f}" for x in (found.value, found.low, found.high))
+    return f"{value} ({low}–{high})"
+
+
+def figure2_table(outcome: Outcome) -> str:
+    """Both errors of both methods by coverage."""
+    found = outcome.figure2
+    names = [("Randomized", "absolute"), ("RR-Independent", "absolute")]
+    names += [("Randomized", "relative"), ("RR-Independent", "relative")]
+    headings = ["σ", *(f"{method}, {error}" for method, error in names)]
+    rows = [
+        [str(c), *(banded(found[c, m, e], 0 if e == "absolute" else 3) for m, e in names)]
+        for c in COVERAGES
+    ]
+    return grid(headings, rows)
+
+
+def figure3_table(outcome: Outcome, p: float) -> str:
+    """The five methods by coverage at one p."""
+    rows = [
+        [str(c), *(banded(outcome.figure3[p, c, method]) for method in METHODS)] for c in COVERAGES
+    ]
+    return grid(["σ", *METHODS], rows)
+
+
+def joint_table(outcome: Outcome) -> str:
+    """RR-Joint by p, beside RR-Independent where that was run."""
+    spent = epsilons(outcome.settings)
+    rows = []
+    for p in KEEPS:
+        single = outcome.figure3.get((p, COVERAGES[0], "RR-Independent"))
+        rows.append(
+            [
+                f"{p} ({spent[p][0]:.2f})",
+                banded(outcome.joint[p, "whole"]),
+                banded(outcome.joint[p, "queried"], 4),
+                banded(single) if single else "not run",
+            ]
+        )
+    headings = ["p (ε)", "RR-Joint, whole made proper", "RR-Joint, queried table made proper"]
+    return grid([*headings, "RR-Independent"], rows)
+
+
+def fit_table(variants: Sequence[VariantOutcome], name: str) -> str:
+    """For one of the paper's tables: per reading and p, cells that agree and ours / paper."""
+    found = fits(variants)
+    rows = []
+    for outcome in variants:
+        row = [outcome.variant.name]
+        for p in KEEPS:
+            fit = next(f for f in found[name, p] if f.name == outcome.variant.name)
+            mark = "**" if fit.explains else ""
+            row.append(f"{mark}{fit.agree} of {CELLS}{mark}, {fit.ratio:.2f}")
+        rows.append(row)
+    return grid(["reading, attributes of a query", *(f"p = {p}" for p in KEEPS)], rows)
+
+
+def best_readings(variants: Sequence[VariantOutcome]) -> str:
+    """One line per table and p: what explains it, or what comes nearest."""
+    lines = []
+    for (name, p), row in fits(variants).items():
+        title = "Table 1" if name == "table1" else "Table 2"
+        enough = [fit.name for fit in row if fit.explains]
+        best = row[0]
+        if enough:
+            text = f"explained by {_listed(enough)}"
+        else:
+            text = (
+                f"**explained by none**; nearest is {best.name} ({best.agree} of {CELLS} cells "
+                f"agree, ours / paper {best.ratio:.2f})"
+            )
+        lines.append(f"- {title}, p = {p}: {text}.")
+    return "\n".join(lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "; ".join(f"*{name}*" for name in names)
+
+
+def variant_table(variants: Sequence[VariantOutcome], name: str = "table1") -> str:
+    """Per variant and p: the mean error over T_d for each T_v."""
+    rows = []
+    for outcome in variants:
+        table = outcome.tables[name]
+        for p in KEEPS:
+            row = [outcome.variant.name, str(p)]
+            for most in MOST_CELLS:
+                cells = [table[p, most, least] for least in LEAST_DEPENDENCES]
+                row += [", ".join(f"{cell.value:.3f}" for cell in cells)]
+            rows.append(row)
+    return grid(["variant", "p", *(f"T_v = {m}" for m in MOST_CELLS)], rows)
+
+
+def cluster_table(variants: Sequence[VariantOutcome]) -> str:
+    """What each way to learn dependences costs, and how many clusters it typically finds."""
+    rows = []
+    for outcome in variants:
+        for p, (report, spent) in epsilons(outcome.variant.settings).items():
+            total = "∞" if spent == float("inf") else f"{report + spent:.2f}"
+            row = [outcome.variant.name, str(p), f"{report:.2f}", total]
+            for most in MOST_CELLS:
+                counts = [outcome.clusters.get((p, most, least)) for least in LEAST_DEPENDENCES]
+                row.append(", ".join("as exact" if c is None else f"{c.value:g}" for c in counts))
+            rows.append(row)
+    headings = ["way", "p", "ε of the report", "ε in all"]
+    return grid([*headings, *(f"clusters, T_v = {m}" for m in MOST_CELLS)], rows)
+
+
+def claim_table(claims: Sequence[Claim]) -> str:
+    """Every claim with its verdict and number."""
+    rows = [[c.section, c.text, f"**{c.verdict}**", c.evidence.replace("|", "\\|")] for c in claims]
+    return grid(["section", "the paper", "here", "the number"], _escaped(rows), ":--")
+
+
+def _escaped(rows: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:
+    for section, text, verdict, evidence in rows:
+        yield section, text.replace("|A|", "\\|A\\|"), verdict, evidence
+
+
+def agreement(table: TableMedians) -> str:
+    """How many cells agree with the paper's.
+
+    Returns:
+        `"12 of 36"`.
+    """
+    return f"{sum(f.agrees is True for f in table.values())} of {len(table)}"
+
+
+TITLES = {"table1": "Table 1 (Adult)", "table2": "Table 2 (Adult6)"}
+assert TITLES.keys() == TABLES.keys()
