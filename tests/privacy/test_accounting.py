@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError
-from mdrr.matrix import Dense, constant_matrix, dense_matrix
+from mdrr.matrix import Dense, banded_matrix, constant_matrix, dense_matrix, subset_matrix
 from mdrr.privacy import account, attribute_account, cluster_attribute_epsilons
 from mdrr.protocols import clustered, independent, joint, sampled
 
@@ -67,6 +67,14 @@ def test_attribute_epsilon_of_a_dense_cluster(seed, axis):
     found = cluster_attribute_epsilons(cluster, (2, 3, 2), cluster.attributes[axis])
     assert found == pytest.approx(enumerated(cluster.matrix, (2, 3, 2), axis), rel=1e-6)
     assert found[0] <= cluster.epsilon
+
+
+@pytest.mark.parametrize("make", [banded_matrix, subset_matrix])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_attribute_epsilon_of_sets_and_bands(make, axis):
+    cluster = Cluster(("a", "b"), make(21, epsilon=0.7))
+    found = cluster_attribute_epsilons(cluster, (3, 7), cluster.attributes[axis])
+    assert found == pytest.approx(enumerated(cluster.matrix, (3, 7), axis))
 
 
 def test_a_dense_cluster_may_hide_one_attribute_better_than_the_other():

@@ -1,6 +1,7 @@
 """Beliefs against Bayes, and words against the probabilities they state."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MatrixError, MdrrError
-from mdrr.matrix import Constant, Dense, constant_matrix
+from mdrr.matrix import Constant, Dense, banded_matrix, constant_matrix, subset_matrix
 from mdrr.privacy import belief, in_words, posterior, times_in
 from mdrr.protocols import clustered, independent, sampled
+from tests.chance import z
 
 BAND = Dense(((40000, 20000, 5536), (15000, 35536, 15000), (5000, 25000, 35536)))
 
@@ -121,6 +123,23 @@ def test_words_for_dense_matrices_and_certain_ones():
     domain = Domain((Attribute("a", ("p", "q")),))
     words = in_words(Design(domain, (Questionnaire((Cluster(("a",), sure),)),)))
     assert "infinite" in words[1]
+
+
+def test_words_for_sets_and_bands():
+    """The words' probabilities against those of drawing."""
+    n, rng = 40_000, np.random.default_rng(2)
+    domain = Domain((Attribute("a", tuple(f"v{i}" for i in range(13))),))
+    truth = np.full(n, 4)
+    sets, bands = subset_matrix(13, epsilon=1.0), banded_matrix(13, epsilon=1.0)
+    draws = [m.draw(truth, rng.integers(0, m.total, n, dtype=np.uint64)) for m in (sets, bands)]
+    held = np.isin((4 - draws[0].astype(int)) % sets.codes, sets.block).mean()
+    near = (np.abs(draws[1].astype(int) - bands.width - 4) <= bands.width).mean()
+    for matrix, share, start in ((sets, held, "a: a set of"), (bands, near, "a: a place")):
+        words = in_words(Design(domain, (Questionnaire((Cluster(("a",), matrix),)),)))[0]
+        assert words.startswith(start)
+        numbers = [int(word) for word in re.findall(r"(\d+) times? in (\d+)", words)[0]]
+        allowed = z() * math.sqrt(share * (1 - share) / n) + 0.02 * min(share, 1 - share)
+        assert abs(numbers[0] / numbers[1] - share) < allowed
 
 
 def test_words_for_large_epsilon_do_not_pretend_a_bound():

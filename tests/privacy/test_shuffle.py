@@ -12,7 +12,14 @@ from scipy import stats
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError
-from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
+from mdrr.matrix import (
+    Constant,
+    Dense,
+    banded_matrix,
+    constant_matrix,
+    dense_matrix,
+    subset_matrix,
+)
 from mdrr.privacy import Clones, clones_of, shuffled, shuffled_closed_form
 from mdrr.privacy.clones import crowd_of
 from mdrr.protocols import independent, sampled
@@ -95,11 +102,19 @@ def test_enumeration_would_catch_too_many_clones(cells):
 
 
 @pytest.mark.parametrize("n", [2, 4])
-def test_dense_bound_is_above_the_exact_delta(n):
-    assert clones_of(BAND).chance > math.exp(-BAND.epsilon)
+@pytest.mark.parametrize(
+    "matrix",
+    [BAND, banded_matrix(3, epsilon=1.0), subset_matrix(4, epsilon=0.5)],
+    ids=["dense", "banded", "subset"],
+)
+def test_other_matrices_have_a_bound_above_the_exact_delta(matrix, n):
+    clones, law = clones_of(matrix), table(matrix)
+    assert clones.chance >= math.exp(-matrix.epsilon) * (1 - 1e-9)
+    for pair in (law[i] + law[j] for i, j in permutations(range(len(law)), 2)):
+        assert (law >= clones.chance / 2 * pair * (1 - 1e-12)).all()
     for share in (0.0, 0.2, 0.6, 0.95):
-        at = share * BAND.epsilon
-        assert exact_delta(table(BAND), n, at) <= clones_of(BAND).delta(at, n) + 1e-15
+        at = share * matrix.epsilon
+        assert exact_delta(law, n, at) <= clones.delta(at, n) + 1e-15
 
 
 def two_binary():

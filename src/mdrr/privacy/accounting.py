@@ -23,12 +23,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import DesignError
-from mdrr.matrix import Constant, Dense
+from mdrr.matrix import Constant
 from mdrr.matrix.protocol import log_ratio
 from mdrr.privacy.fields import json_fields
+from mdrr.privacy.weights import weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,19 +164,20 @@ def cluster_attribute_epsilons(
     if isinstance(matrix, Constant):
         a, b = matrix.diagonal, matrix.off
         return matrix.epsilon, log_ratio(a + (others - 1) * b, others * b)
-    if not isinstance(matrix, Dense):
+    weights = weights_of(matrix)
+    if weights is None:
         return matrix.epsilon, matrix.epsilon
-    table = np.array(matrix.weights, dtype=object).reshape(*shape, matrix.outcomes)
-    table = np.moveaxis(table, axis, 0)
+    table = np.moveaxis(weights.reshape(*shape, matrix.outcomes), axis, 0)
     known = table.reshape(shape[axis], -1)
     unknown = table.reshape(shape[axis], others, matrix.outcomes).sum(axis=1)
     return _largest_log_ratio(known), _largest_log_ratio(unknown)
 
 
-def _largest_log_ratio(rows: Any) -> float:
+def _largest_log_ratio(rows: npt.NDArray[np.int64]) -> float:
     """The ln of the largest ratio within a column of integers (k, columns), rounded up."""
     worst = Fraction(1)
-    for high, low in zip(rows.max(axis=0), rows.min(axis=0), strict=True):
+    highs, lows = rows.max(axis=0).tolist(), rows.min(axis=0).tolist()
+    for high, low in set(zip(highs, lows, strict=True)):
         if high and not low:
             return log_ratio(high, 0)
         if high:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import MatrixError, MdrrError
-from mdrr.matrix import Array, Constant, Matrix
+from mdrr.matrix import Array, Banded, Constant, Matrix, Subset
 from mdrr.privacy.fields import json_fields
 
 _DOUBT = 0.01
@@ -167,7 +167,19 @@ def _cluster_in_words(cluster: Cluster) -> str:
     if matrix.reports_cells:
         chance = max(float(matrix.likelihood(np.array([u]))[0, u]) for u in range(matrix.cells))
         return f"{cluster.name}: your true {what} is sent at most {times_in(chance)}."
-    return f"{cluster.name}: a randomized code is sent in place of your {what}."
+    if isinstance(matrix, Subset):
+        few = f"{len(matrix.block)} {'combinations' if joint else 'answers'}"
+        return (
+            f"{cluster.name}: a set of up to {few} out of {matrix.cells:,} is sent. It holds your "
+            f"true one {times_in(matrix.keep)}."
+        )
+    if isinstance(matrix, Banded):
+        band = float(matrix.probabilities[0, : 2 * matrix.width + 1].sum())
+        return (
+            f"{cluster.name}: a place on the scale is sent, within {matrix.width} of your true "
+            f"{what} {times_in(band)}."
+        )
+    return f"{cluster.name}: a randomized code is sent in place of your true {what}."
 
 
 def _reveals(epsilon: float) -> list[str]:

@@ -23,16 +23,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from scipy import optimize
 
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError
-from mdrr.matrix import Constant, Dense, Matrix
+from mdrr.matrix import Constant, Matrix
 from mdrr.privacy.clones import Clones, crowd_of
 from mdrr.privacy.fields import json_fields
+from mdrr.privacy.weights import weights_of
 
 _MOST = 10_000_000
 """Crowds beyond this count as this many: it keeps the numerical bound within seconds."""
@@ -148,7 +149,7 @@ def clones_of(what: float | Matrix | Design) -> Clones:
         chance = min(_report_chance(q, everything) for q in what.questionnaires)
     else:
         epsilon = what.epsilon
-        chance = _column_chance(what) if isinstance(what, Dense) else math.exp(-epsilon)
+        chance = _column_chance(what)
     low = 1 / (1 + math.exp(epsilon)) if epsilon < 700 else 0.0
     return Clones(min(chance, 1.0), 1 - low, low)
 
@@ -168,16 +169,21 @@ def _second(matrix: Matrix) -> float:
     """The largest ratio of a column's second-largest weight to its largest; 1 when unknown."""
     if isinstance(matrix, Constant):
         return matrix.off / matrix.diagonal
-    if isinstance(matrix, Dense):
-        columns = (sorted(column)[-2:] for column in zip(*matrix.weights, strict=True))
-        return max((second / top for second, top in columns if top), default=1.0)
-    return 1.0
+    weights = weights_of(matrix)
+    if weights is None:
+        return 1.0
+    columns = np.sort(weights, axis=0)
+    return float((columns[-2] / np.maximum(columns[-1], 1)).max())
 
 
-def _column_chance(matrix: Dense) -> float:
-    """The smallest over columns of 2·min / (largest + second largest), from the integers."""
-    columns = (sorted(column) for column in zip(*matrix.weights, strict=True))
-    return float(min(Fraction(2 * c[0], c[-1] + c[-2]) for c in columns if c[-1]))
+def _column_chance(matrix: Matrix) -> float:
+    """The smallest over columns of 2·min / (largest + second largest); e^(−ε) when unknown."""
+    weights = weights_of(matrix)
+    if weights is None:
+        return math.exp(-matrix.epsilon)
+    columns = np.sort(weights, axis=0)
+    columns = columns[:, columns[-1] > 0]
+    return float((2 * columns[0] / (columns[-1] + columns[-2])).min())
 
 
 def shuffled_closed_form(epsilon: float, n: int, delta: float) -> float:

@@ -102,8 +102,6 @@ def compare(shape: Sequence[int], n: int, epsilon: float, alpha: float = 0.05) -
     """
     cells = _check(shape, n)
     p = p_of(epsilon, shape)
-    if p == 1 or epsilon > 700:
-        raise EstimateError(f"ε={epsilon} over {tuple(shape)} keeps every answer; ask for less")
     root = math.sqrt(n)
     cell = sqrt_b(cells, alpha)
     s, _ = _signal(cells, epsilon)
@@ -139,7 +137,7 @@ def compare(shape: Sequence[int], n: int, epsilon: float, alpha: float = 0.05) -
 
 def _signal(cells: int, epsilon: float) -> tuple[float, float]:
     """(s, o) of the constant matrix with exactly this budget."""
-    gain = math.expm1(epsilon)
+    gain = math.expm1(min(epsilon, 700.0))
     return gain / (gain + cells), 1 / (gain + cells)
 
 
@@ -148,4 +146,7 @@ def _check(shape: Sequence[int], n: int) -> int:
         raise EstimateError(f"every attribute needs at least 2 categories; given {tuple(shape)}")
     if n < 1:
         raise EstimateError(f"n={n}: there must be at least one report")
-    return math.prod(shape)
+    cells = math.prod(shape)
+    if cells > 10**300:
+        raise EstimateError("there are more than 10^300 combinations; compare fewer attributes")
+    return cells
