@@ -24,12 +24,14 @@ COMMANDS = (
     ("query", "Analysis"),
     ("adjust", "Analysis"),
     ("synth", "Analysis"),
+    ("report", "Analysis"),
     ("dependence", "Which attributes go together"),
     ("cluster", "Which attributes go together"),
     ("relay", "Dependences without trust"),
     ("party", "Dependences without trust"),
     ("aggregator", "Dependences without trust"),
     ("securesum", "Dependences without trust"),
+    ("demo", "See it work"),
 )
 """Every command and the group it stands under in `mdrr --help`, in that order."""
 

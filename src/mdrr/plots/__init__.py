@@ -1,0 +1,22 @@
+"""Charts of what an estimate, its dependences and its design say, as Altair charts."""
+
+from __future__ import annotations
+
+from mdrr.plots.estimated import Answer, counts, marginal
+from mdrr.plots.protected import privacy, truth_sent
+from mdrr.plots.related import heat_map, pairs
+from mdrr.plots.style import COLOURS, Chart
+from mdrr.plots.svg import to_svg
+
+__all__ = [
+    "COLOURS",
+    "Answer",
+    "Chart",
+    "counts",
+    "heat_map",
+    "marginal",
+    "pairs",
+    "privacy",
+    "to_svg",
+    "truth_sent",
+]

@@ -1,0 +1,145 @@
+"""Charts of an estimate: an attribute's shares, and count queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mdrr.errors import MdrrError
+from mdrr.estimation import Count, Estimate
+from mdrr.matrix import Array
+from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, label_axis, layered
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One count query for a chart: its words, the count by each method, the truth if known."""
+
+    label: str
+    counts: Mapping[str, Count]
+    truth: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.counts:
+            raise MdrrError(f"the query {self.label!r} has no count to draw")
+
+
+def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Chart:
+    """One attribute's estimated distribution with intervals, and the truth in a simulation.
+
+    Arguments:
+        estimate: what to draw.
+        name: the attribute.
+        truth: the true shares in the attribute's order, `(r,)`; drawn as upright strokes.
+
+    Returns:
+        A chart with one row per category: most frequent first, or in order where there is one.
+    """
+    table = estimate.table(name)
+    attribute = estimate.domain.attribute(name)
+    if truth is not None and len(truth) != attribute.size:
+        raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
+    order = list(range(attribute.size))
+    if not attribute.is_ordered:
+        order.sort(key=lambda i: -table.values[i])
+    labels = [str(attribute.categories[i]) for i in order]
+    rows = [
+        {
+            "label": label,
+            "value": 100 * float(table.values[i]),
+            "low": 100 * float(table.low[i]),
+            "high": 100 * float(table.high[i]),
+            "text": f"{100 * float(table.values[i]):.1f}",
+            "range": f"{100 * float(table.low[i]):.1f}–{100 * float(table.high[i]):.1f}",
+        }
+        for label, i in zip(labels, order, strict=True)
+    ]
+    y = alt.Y("label:N", sort=labels, title=None, axis=label_axis())
+    x_axis = alt.Axis(tickCount=5, title="% of people")
+    base = chart_of(rows).encode(y=y)
+    layers: list[Any] = [
+        base.mark_bar(height=7, opacity=0.35, color=COLOURS["estimate"]).encode(
+            x=alt.X("low:Q", axis=x_axis, scale=alt.Scale(zero=True, nice=True)), x2="high:Q"
+        ),
+        base.mark_circle(size=46, opacity=1, color=COLOURS["estimate"]).encode(x="value:Q"),
+        base.mark_text(align="right", fontSize=12, color=COLOURS["ink"]).encode(
+            x=alt.value(PLOT + 37), text="text:N"
+        ),
+        base.mark_text(align="right", fontSize=11, color=COLOURS["muted"]).encode(
+            x=alt.value(PLOT + 104), text="range:N"
+        ),
+    ]
+    if truth is not None:
+        true = [
+            {"label": label, "truth": 100 * float(truth[i])}
+            for label, i in zip(labels, order, strict=True)
+        ]
+        layers.append(
+            chart_of(true)
+            .mark_tick(thickness=2.5, size=15, opacity=1, color=COLOURS["truth"])
+            .encode(y=y, x="truth:Q")
+        )
+    return layered(layers, width=PLOT, height=ROW * len(rows))
+
+
+def counts(answers: Sequence[Answer]) -> Chart:
+    """Count queries with intervals; where every truth is known, as a share of it.
+
+    Arguments:
+        answers: the queries. A query whose true count is 0 has no such share and is left out.
+
+    Returns:
+        A chart with the query's words above one line per method.
+    """
+    known = bool(answers) and all(answer.truth is not None for answer in answers)
+    shown = [answer for answer in answers if not known or answer.truth]
+    if not shown:
+        raise MdrrError("there is no count to draw")
+    marks, words, top = [], [], 0
+    methods = list(dict.fromkeys(method for answer in shown for method in answer.counts))
+    for answer in shown:
+        words.append({"label": answer.label, "y": top + 10})
+        for line, (method, count) in enumerate(answer.counts.items()):
+            unit = 100 / answer.truth if known and answer.truth else 1.0
+            marks.append(
+                {
+                    "method": method,
+                    "y": top + 29 + 15 * line,
+                    "value": count.value * unit,
+                    "low": count.low * unit,
+                    "high": count.high * unit,
+                }
+            )
+        top += 34 + 15 * len(answer.counts)
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, top], reverse=True, nice=False))
+    title = "estimate as % of the true count" if known else "people"
+    colour = alt.Color(
+        "method:N",
+        sort=methods,
+        scale=alt.Scale(domain=methods, range=[COLOURS["estimate"], COLOURS["second"]]),
+        legend=None,
+    )
+    base = chart_of(marks).encode(y=y, color=colour)
+    x = alt.X("low:Q", axis=alt.Axis(tickCount=5, title=title), scale=alt.Scale(zero=not known))
+    layers: list[Any] = []
+    if known:
+        whole = chart_of([{"truth": 100}])
+        layers.append(
+            whole.mark_rule(strokeWidth=2, color=COLOURS["truth"]).encode(x=alt.X("truth:Q"))
+        )
+    layers += [
+        base.mark_bar(height=7, opacity=0.35).encode(x=x, x2="high:Q"),
+        base.mark_point(size=46, filled=True, opacity=1).encode(
+            x="value:Q",
+            shape=alt.Shape(
+                "method:N",
+                legend=None,
+                scale=alt.Scale(domain=methods, range=["circle", "diamond"]),
+            ),
+        ),
+        chart_of(words)
+        .mark_text(align="left", baseline="middle", fontSize=12, color=COLOURS["ink"])
+        .encode(y=y, x=alt.value(0), text="label:N"),
+    ]
+    return layered(layers, width=372, height=top)

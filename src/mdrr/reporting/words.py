@@ -1,0 +1,148 @@
+"""The sentences of a report: what was asked, how it was estimated, what a query selects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mdrr.design import Design
+from mdrr.domain import Domain
+from mdrr.estimation import Estimate
+from mdrr.query import Query, Where
+
+_METHODS = {
+    "product": (
+        "Each cluster's reported frequencies were put through the inverse of its matrix, which "
+        "is unbiased, and the clusters were multiplied as if independent of each other (the "
+        "paper's estimator)."
+    ),
+    "adjust": (
+        "The randomized records were re-weighted until their margins met the estimated ones "
+        "(RR-Adjustment, Algorithm 2). This keeps part of the dependence between clusters, "
+        "weakened by the randomization."
+    ),
+}
+_PROJECTIONS = {
+    "euclidean": (
+        "Where the inverse gave negative shares, the nearest proper distribution was taken "
+        "(Euclidean projection)."
+    ),
+    "clip": "Negative shares were set to 0 and the rest rescaled (the paper's procedure).",
+    "bayes": "Proper distributions were found by iterative Bayesian update.",
+}
+_STOPPED = {
+    "tolerance": "it had reached its tolerance",
+    "sweeps": "it had used all the sweeps allowed, before reaching its tolerance",
+}
+
+
+def protocol_name(design: Design) -> str:
+    """The paper's name of a design.
+
+    >>> from mdrr.domain import Attribute
+    >>> from mdrr.protocols import independent, joint
+    >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "ab"))
+    >>> protocol_name(independent(d, p=0.5)), protocol_name(joint(d, p=0.5))
+    ('RR-Independent', 'RR-Joint')
+    """
+    if len(design.questionnaires) > 1:
+        return "a sampled design"
+    clusters = design.clusters
+    if all(len(cluster.attributes) == 1 for cluster in clusters):
+        return "RR-Independent"
+    return "RR-Joint" if len(clusters) == 1 else "RR-Clusters"
+
+
+def size_words(size: int) -> str:
+    """A number of combinations, however large.
+
+    >>> size_words(1_814_400), size_words(10**30)
+    ('1,814,400', 'about 10^30')
+    """
+    return f"{size:,}" if size < 10**15 else f"about 10^{len(str(size)) - 1}"
+
+
+def design_words(design: Design) -> tuple[str, ...]:
+    """What each person was asked, and what the combinations come to."""
+    domain, several = design.domain, len(design.questionnaires)
+    plural = "s" if len(domain) > 1 else ""
+    first = (
+        f"The survey has {len(domain)} attribute{plural} with {size_words(domain.size)} possible "
+        "combinations."
+    )
+    if several > 1:
+        sizes = sorted({len(q.attributes) for q in design.questionnaires})
+        asked = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        return (
+            first,
+            f"Each person got one of {several:,} questionnaires at random and reported {asked} of "
+            "the attributes.",
+        )
+    count = len(design.clusters)
+    if protocol_name(design) == "RR-Independent":
+        return first, "Every attribute was randomized on its own."
+    if count == 1:
+        return first, "All attributes were randomized together, as one."
+    return (
+        first,
+        f"They were randomized in {count} clusters: attributes of one cluster together, as one "
+        "answer, and the clusters independently of each other.",
+    )
+
+
+def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
+    """How an estimate was made: method, projection, why it stopped, what it could not do."""
+    notes = estimate.notes
+    words = [_METHODS.get(estimate.method, f"The estimator is “{estimate.method}”.")]
+    if (projection := notes.get("projection")) is not None:
+        words.append(_PROJECTIONS.get(str(projection), f"Projection: {projection}."))
+    words += [_stopped(name, note) for name, note in notes.items() if hasattr(note, "stopped")]
+    if unreached := notes.get("unreached"):
+        listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
+        words.append(f"No report has these answers, so they keep weight 0: {listed}.")
+    if estimate.method == "product" and _separates(design):
+        words.append(
+            "Intervals hold the noise of the randomization, not the error of taking clusters as "
+            "independent: a count across clusters can be off by more than its interval."
+        )
+    if estimate.method == "adjust":
+        words.append("Intervals hold random error, not the bias that adjustment leaves.")
+    return tuple(words)
+
+
+def _separates(design: Design) -> bool:
+    return any(len(q.clusters) > 1 for q in design.questionnaires)
+
+
+def _stopped(name: str, note: Any) -> str:
+    """Why an iteration stopped, from whatever it recorded."""
+    why = _STOPPED.get(str(note.stopped), str(note.stopped))
+    took = next((k for k in ("sweeps", "iterations", "steps") if hasattr(note, k)), None)
+    after = "" if took is None else f" after {getattr(note, took):,} {took}"
+    residual = getattr(note, "residual", None)
+    left = "" if residual is None else f" (largest distance left: {residual:.1e})"
+    return f"The {name} stopped{after} because {why}{left}."
+
+
+def query_words(where: Where, domain: Domain) -> str:
+    """A query as a phrase.
+
+    >>> from mdrr.domain import Attribute
+    >>> d = Domain((Attribute("sex", ("F", "M")), Attribute("income", ("low", "high"))))
+    >>> query_words({"sex": ["F"], "income": ["low", "high"]}, d)
+    'sex: F; income: low or high'
+    """
+    if isinstance(where, str):
+        return where
+    if isinstance(where, Query):
+        return "a set over " + ", ".join(where.attributes)
+    return "; ".join(f"{_key(key)}: {_labels(labels)}" for key, labels in where.items())
+
+
+def _key(key: object) -> str:
+    return " with ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _labels(labels: object) -> str:
+    listed = list(labels) if isinstance(labels, list | tuple | set | frozenset) else [labels]
+    texts = ["/".join(map(str, x)) if isinstance(x, tuple | list) else str(x) for x in listed]
+    return " or ".join(texts)

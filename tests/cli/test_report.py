@@ -1,0 +1,80 @@
+"""`mdrr report`, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import mdrr
+from mdrr.cli import make_app
+
+DOMAIN = mdrr.datasets.adult_domain(["sex", "income", "race"])
+PEOPLE = mdrr.datasets.adult(columns=["sex", "income", "race"]).head(3000)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    design = mdrr.independent(DOMAIN, p=0.6)
+    reports = mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(4))
+    (tmp_path / "design.json").write_text(design.to_json(), encoding="utf-8")
+    (tmp_path / "tally.json").write_text(mdrr.tally(reports, design).to_json(), encoding="utf-8")
+    PEOPLE.write_csv(tmp_path / "people.csv")
+    return tmp_path
+
+
+def run(folder: Path, *more: str) -> tuple[int, str, str]:
+    call = ["report", str(folder / "tally.json"), "-d", str(folder / "design.json")]
+    result = CliRunner().invoke(make_app(), [*call, "-o", str(folder / "out.html"), *more])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_writes_the_page_and_says_so(files: Path) -> None:
+    code, out, _ = run(files, "-q", "sex == 'Female' and income == '>50K'", "--title", "Mine")
+    assert code == 0
+    assert "3,000 reports" in out
+    page = (files / "out.html").read_text("utf-8")
+    assert "<h1>Mine</h1>" in page
+    assert "sex == &#39;Female&#39; and income == &#39;&gt;50K&#39;" in page
+    assert "imulation" not in page
+
+
+def test_json_for_machines(files: Path) -> None:
+    code, out, _ = run(files, "--json", "--method", "adjust", "--compare", "product")
+    fields = json.loads(out)
+    assert code == 0
+    assert (fields["n"], fields["method"], fields["simulated"]) == (3000, "adjust", False)
+
+
+def test_truth_makes_it_a_simulation(files: Path) -> None:
+    code, _, _ = run(files, "--truth", str(files / "people.csv"))
+    assert code == 0
+    assert "This is a simulation." in (files / "out.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--method", "magic"], "no method 'magic'"),
+        (["-q", "height == 1"], "height"),
+        (["--truth", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(
+    files: Path, more: list[str], words: str
+) -> None:
+    code, _, err = run(files, *more)
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+    assert not (files / "out.html").exists()
+
+
+def test_another_designs_tally_is_refused(files: Path) -> None:
+    other = mdrr.independent(DOMAIN, p=0.3)
+    (files / "design.json").write_text(other.to_json(), encoding="utf-8")
+    code, _, err = run(files)
+    assert code == 2
+    assert "made under the design" in err

@@ -1,0 +1,184 @@
+"""The charts hold the numbers they are asked to show, and nothing they were not given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mdrr
+from mdrr import plots
+from mdrr.dependence import Dependences
+from mdrr.errors import MdrrError
+from mdrr.estimation import Count, Estimate
+from mdrr.tallies import tally_codes
+
+DOMAIN = mdrr.Domain(
+    (
+        mdrr.Attribute("colour", ("red", "green", "blue")),
+        mdrr.Attribute("grade", ("low", "mid", "high"), kind="ordinal"),
+        mdrr.Attribute("smokes", ("no", "yes")),
+    )
+)
+DEPENDENCES = Dependences(DOMAIN.names, np.array([[1, 0.2, 0.6], [0.2, 1, 0.4], [0.6, 0.4, 1]]))
+
+
+def found(design: mdrr.Design | None = None) -> Estimate:
+    design = design or mdrr.independent(DOMAIN, p=0.6)
+    rng = np.random.default_rng(5)
+    codes = [
+        rng.choice(r, 3000, p=np.arange(1, r + 1) / np.arange(1, r + 1).sum()) for r in (3, 3, 2)
+    ]
+    return mdrr.estimate(tally_codes([codes], design), design)
+
+
+def rows_of(chart: plots.Chart) -> list[dict[str, Any]]:
+    """All data of a chart, layer by layer."""
+    spec = chart.to_dict()
+    return [
+        row
+        for layer in spec["layer"]
+        for row in layer.get("data", spec.get("data", {})).get("values", [])
+    ]
+
+
+def sent(chart: plots.Chart) -> str:
+    return str(chart.to_dict())
+
+
+def test_marginal_shows_every_share_and_interval_most_frequent_first() -> None:
+    estimate = found()
+    chart = plots.marginal(estimate, "colour")
+    rows = [row for row in rows_of(chart) if "value" in row][:3]
+    table = estimate.table("colour")
+    order = np.argsort(-table.values)
+    assert [row["label"] for row in rows] == [
+        DOMAIN.attribute("colour").categories[i] for i in order
+    ]
+    np.testing.assert_allclose([row["value"] for row in rows], 100 * table.values[order])
+    np.testing.assert_allclose([row["low"] for row in rows], 100 * table.low[order])
+    np.testing.assert_allclose([row["high"] for row in rows], 100 * table.high[order])
+
+
+def test_marginal_keeps_the_order_of_ordered_categories() -> None:
+    rows = [row for row in rows_of(plots.marginal(found(), "grade")) if "value" in row][:3]
+    assert [row["label"] for row in rows] == ["low", "mid", "high"]
+
+
+def test_marginal_draws_the_truth_only_when_it_is_given() -> None:
+    estimate = found()
+    truth = np.array([0.123, 0.456, 0.421])
+    with_truth = rows_of(plots.marginal(estimate, "colour", truth=truth))
+    shown = {row["label"]: row["truth"] for row in with_truth if "truth" in row}
+    assert shown == pytest.approx({"red": 12.3, "green": 45.6, "blue": 42.1})
+    assert "truth" not in sent(plots.marginal(estimate, "colour"))
+
+
+def test_marginal_refuses_a_truth_of_another_length() -> None:
+    with pytest.raises(MdrrError, match="3 categories, the truth has 2"):
+        plots.marginal(found(), "colour", truth=np.array([0.5, 0.5]))
+
+
+def test_heat_map_puts_clusters_side_by_side_and_frames_them() -> None:
+    chart = plots.heat_map(DEPENDENCES, clusters=(("colour", "smokes"), ("grade",)))
+    spec = chart.to_dict()
+    assert spec["layer"][0]["encoding"]["x"]["sort"] == ["colour", "smokes", "grade"]
+    values = {(row["row"], row["column"]): row["value"] for row in rows_of(chart) if "row" in row}
+    assert values["smokes", "colour"] == values["colour", "smokes"] == 0.6
+    assert len(values) == 6
+    frames = [layer for layer in spec["layer"] if layer["mark"].get("filled") is False]
+    assert len(frames) == 1  # a cluster of one needs none
+    cell = spec["width"] / 3
+    assert frames[0]["encoding"]["x2"]["value"] == pytest.approx(2 * cell)
+
+
+def test_heat_map_refuses_clusters_of_other_attributes() -> None:
+    with pytest.raises(MdrrError, match="partition"):
+        plots.heat_map(DEPENDENCES, clusters=(("colour", "smokes"),))
+
+
+def test_heat_map_without_room_for_numbers_has_a_legend() -> None:
+    names = tuple(f"a{i}" for i in range(13))
+    values = np.where(np.eye(13) > 0, 1.0, 0.25)
+    spec = plots.heat_map(Dependences(names, values)).to_dict()
+    assert [layer["mark"]["type"] for layer in spec["layer"]] == ["rect"]
+    assert spec["layer"][0]["encoding"]["opacity"]["legend"] is not None
+
+
+def test_pairs_are_ranked_and_told_whether_a_cluster_holds_both() -> None:
+    chart = plots.pairs(DEPENDENCES, clusters=(("colour", "smokes"), ("grade",)), most=2)
+    rows = [row for row in rows_of(chart) if "together" in row]
+    assert [(row["label"], row["together"]) for row in rows] == [
+        ("colour · smokes", True),
+        ("grade · smokes", False),
+    ]
+    assert all(row["truth"] is None for row in rows)
+
+
+def test_counts_are_shares_of_the_truth_where_it_is_known() -> None:
+    count = Count(90.0, 80.0, 120.0, 0.95, 1000)
+    chart = plots.counts([plots.Answer("women", {"product": count}, 100)])
+    (row,) = [row for row in rows_of(chart) if row.get("method") == "product"][:1]
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((90.0, 80.0, 120.0))
+    chart = plots.counts([plots.Answer("women", {"product": count}, 50)])
+    (row,) = [row for row in rows_of(chart) if row.get("method") == "product"][:1]
+    assert (row["value"], row["low"], row["high"]) == pytest.approx((180.0, 160.0, 240.0))
+
+
+def test_counts_are_people_where_the_truth_is_not_known() -> None:
+    chart = plots.counts([plots.Answer("women", {"product": Count(90.0, 80.0, 120.0, 0.95, 1000)})])
+    assert "'title': 'people'" in sent(chart)
+    assert "true" not in sent(chart).replace("True", "")
+    assert [row["value"] for row in rows_of(chart) if row.get("method")][0] == 90.0
+
+
+def test_counts_refuse_to_draw_nothing() -> None:
+    with pytest.raises(MdrrError, match="no count"):
+        plots.counts([plots.Answer("nobody", {"product": Count(1.0, 0.0, 2.0, 0.95, 10)}, 0)])
+    with pytest.raises(MdrrError, match="'women' has no count"):
+        plots.Answer("women", {})
+
+
+def test_privacy_shows_how_often_the_truth_is_sent_and_a_blind_guess() -> None:
+    design = mdrr.clustered(DOMAIN, [["colour", "smokes"], ["grade"]], p=0.5)
+    rows = [row for row in rows_of(plots.privacy(design)) if "sent" in row][:2]
+    assert [row["label"] for row in rows] == ["colour + smokes", "grade"]
+    for row, cluster in zip(rows, design.clusters, strict=True):
+        assert isinstance(cluster.matrix, mdrr.Constant)
+        assert row["sent"] == pytest.approx(100 * cluster.matrix.keep)
+        assert row["blind"] == pytest.approx(100 / cluster.matrix.cells)
+
+
+def test_the_truth_sent_of_a_dense_matrix_is_its_largest_diagonal() -> None:
+    matrix = mdrr.dense_matrix([[0.9, 0.1], [0.4, 0.6]])
+    assert plots.truth_sent(mdrr.Cluster(("smokes",), matrix)) == pytest.approx(0.9, abs=1e-3)
+
+
+def test_all_charts_use_the_declared_colours_only() -> None:
+    """Otherwise a page's dark side would miss one."""
+    import re
+
+    charts = [
+        plots.marginal(found(), "colour", truth=np.full(3, 1 / 3)),
+        plots.heat_map(DEPENDENCES, clusters=(("colour", "smokes"), ("grade",))),
+        plots.pairs(DEPENDENCES, truth=DEPENDENCES),
+        plots.counts([plots.Answer("w", {m: Count(9, 8, 12, 0.95, 99) for m in "ab"}, 10)]),
+        plots.privacy(mdrr.independent(DOMAIN, p=0.5)),
+    ]
+    for chart in charts:
+        svg = plots.to_svg(chart, "a chart")
+        used = set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]+|[a-z]+)"', svg)) - {
+            "none",
+            "transparent",
+        }
+        assert used <= set(plots.COLOURS.values())
+
+
+def test_svg_stands_alone_and_says_what_it_shows() -> None:
+    svg = plots.to_svg(plots.heat_map(DEPENDENCES), 'pairs <b> & "more"')
+    assert svg.startswith('<svg role="img" width="')
+    assert "<title>pairs &lt;b&gt; &amp; &quot;more&quot;</title>" in svg
+    for outside in ("http", "url(", "href", "<script", "<style", "xmlns"):
+        assert outside not in svg
+    assert ".60" in svg

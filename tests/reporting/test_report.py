@@ -1,0 +1,275 @@
+"""The page: parses, stands alone, holds the estimate's numbers, and no truth it was not given."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import mdrr
+from mdrr.dependence import from_tally
+from mdrr.errors import EstimateError, MdrrError
+from mdrr.privacy import in_words
+from mdrr.reporting import report
+
+DOMAIN = mdrr.Domain(
+    (
+        mdrr.Attribute("colour", ("red", '<green> & "co"', "blue")),
+        mdrr.Attribute("smokes", ("no", "yes")),
+        mdrr.Attribute("grade", (1, 2, 3), kind="ordinal"),
+    )
+)
+DESIGN = mdrr.clustered(DOMAIN, [["colour", "smokes"], ["grade"]], p=0.6)
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+def people(n: int = 4000) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    colour = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    smokes = (rng.random(n) < np.where(colour == 0, 0.7, 0.2)).astype(int)
+    return pl.DataFrame(
+        {
+            "colour": [DOMAIN.attribute("colour").categories[c] for c in colour],
+            "smokes": [("no", "yes")[s] for s in smokes],
+            "grade": [int(g) for g in rng.integers(1, 4, n)],
+        }
+    )
+
+
+PEOPLE = people()
+TALLY = mdrr.tally(mdrr.randomize(PEOPLE, DESIGN, source=mdrr.SeededSource(1)), DESIGN)
+QUERIES = {
+    "red smokers": {"colour": ["red"], "smokes": ["yes"]},
+    "third grade smokers": "smokes == 'yes' and grade == 3",
+}
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and keeps what the tests ask about."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.seen if name == tag]
+
+
+def page(tmp_path: Path, **options: Any) -> str:
+    estimate = options.pop("estimate", None) or mdrr.estimate(TALLY, DESIGN)
+    return report(estimate, DESIGN, path=tmp_path / "report.html", **options).read_text("utf-8")
+
+
+def everything(tmp_path: Path, **options: Any) -> str:
+    return page(
+        tmp_path,
+        dependences=from_tally(TALLY, DESIGN),
+        queries=QUERIES,
+        second=mdrr.estimate(TALLY, DESIGN, method="adjust"),
+        story=["First this.", "Then that."],
+        **options,
+    )
+
+
+def test_page_parses_and_needs_nothing_from_outside(tmp_path: Path) -> None:
+    text = everything(tmp_path, truth=PEOPLE)
+    found = Page(text)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(", text)
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & {
+        tag for tag, _ in found.seen
+    }
+    assert all("src" not in attrs for _, attrs in found.seen)
+    assert all(str(attrs.get("href", "#")).startswith("#") for _, attrs in found.seen)
+    ids = [attrs["id"] for _, attrs in found.seen if "id" in attrs]
+    assert len(set(ids)) == len(ids)
+    targets = {str(attrs["href"])[1:] for attrs in found.all("a")}
+    assert targets <= set(ids)
+
+
+def test_page_is_accessible(tmp_path: Path) -> None:
+    found = Page(everything(tmp_path, truth=PEOPLE))
+    assert found.all("html") == [{"lang": "en"}]
+    assert len(found.all("h1")) == 1
+    assert len(found.all("table")) == len(found.all("caption"))
+    assert all("scope" in attrs for attrs in found.all("th"))
+    drawings = found.all("svg")
+    assert len(drawings) == 3 + 4  # attributes; counts, heat map, pairs, privacy
+    assert all(attrs["role"] == "img" for attrs in drawings)
+    assert len(found.all("title")) == 1 + len(drawings)
+
+
+def test_page_holds_the_numbers_of_the_estimate(tmp_path: Path) -> None:
+    estimate = mdrr.estimate(TALLY, DESIGN)
+    text = Page(page(tmp_path, queries=QUERIES)).text
+    for name in DOMAIN.names:
+        table = estimate.table(name)
+        for cell in zip(table.values, table.low, table.high, strict=True):
+            value, low, high = (f"{100 * x:.1f}" for x in cell)
+            assert f" {value} {low} – {high} " in text
+    for where in QUERIES.values():
+        count = estimate.count(where)
+        assert f" {count.value:,.0f} {count.low:,.0f} – {count.high:,.0f} " in text
+    assert f"{estimate.n:,}" in text
+    assert DESIGN.fingerprint in text
+    assert f"ε {DESIGN.epsilon:.3f}" in text or f"{DESIGN.epsilon:.3f}" in text
+    assert f"mdrr {mdrr.__version__}" in text
+    assert "RR-Clusters" in text
+
+
+def test_page_tells_privacy_in_plain_words_and_what_is_not_protected(tmp_path: Path) -> None:
+    text = Page(page(tmp_path)).text
+    for sentence in in_words(DESIGN):
+        assert sentence in text
+    assert "What is not protected" in text
+
+
+def test_page_says_how_the_estimate_was_made_and_why_it_stopped(tmp_path: Path) -> None:
+    adjusted = mdrr.estimate(TALLY, DESIGN, method="adjust")
+    found = adjusted.notes["adjustment"]
+    text = Page(page(tmp_path, estimate=adjusted)).text
+    assert "RR-Adjustment" in text
+    assert f"stopped after {found.sweeps} sweeps because it had reached its tolerance" in text
+    assert "Euclidean projection" in text
+    hasty = mdrr.estimate(TALLY, DESIGN, method="adjust", sweeps=1, projection="clip")
+    text = Page(page(tmp_path, estimate=hasty)).text
+    assert "it had used all the sweeps allowed" in text
+    assert "the paper's procedure" in text
+
+
+def test_no_truth_and_no_word_of_simulation_unless_it_is_given(tmp_path: Path) -> None:
+    text = Page(everything(tmp_path)).text
+    assert "imulation" not in text
+    assert " truth 95" not in text
+    assert "error, %" not in text
+    true = int(((PEOPLE["colour"] == "red") & (PEOPLE["smokes"] == "yes")).sum())
+    assert f" {true:,} " not in text
+    simulated = Page(everything(tmp_path, truth=PEOPLE)).text
+    assert "This is a simulation." in simulated
+    assert f" {true:,} " in simulated
+
+
+def test_error_against_the_truth_is_relative(tmp_path: Path) -> None:
+    estimate = mdrr.estimate(TALLY, DESIGN)
+    true = int(((PEOPLE["colour"] == "red") & (PEOPLE["smokes"] == "yes")).sum())
+    miss = 100 * (estimate.count(QUERIES["red smokers"]).value / true - 1)
+    text = Page(page(tmp_path, truth=PEOPLE, queries=QUERIES)).text
+    assert f"{true:,} {miss:+.1f}".replace("-", "−") in text
+
+
+def test_a_true_count_of_zero_has_no_relative_error(tmp_path: Path) -> None:
+    never = PEOPLE.with_columns(pl.lit("no").alias("smokes"))
+    text = page(tmp_path, truth=never, queries=["smokes == 'yes'"])
+    assert ">–<" in text
+
+
+def test_queries_across_clusters_are_marked(tmp_path: Path) -> None:
+    text = Page(page(tmp_path, queries=QUERIES)).text
+    assert "red smokers across" not in text
+    assert "third grade smokers across" in text
+
+
+def test_labels_are_escaped(tmp_path: Path) -> None:
+    text = everything(tmp_path, truth=PEOPLE, title="<script>x</script>")
+    assert "<green>" not in text
+    assert "<script" not in text
+    assert "&lt;green&gt;" in text
+
+
+def test_truth_must_be_the_same_people(tmp_path: Path) -> None:
+    with pytest.raises(EstimateError, match=r"10 records, but 4,000 people"):
+        page(tmp_path, truth=PEOPLE.head(10))
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_the_design_must_be_the_estimates(tmp_path: Path) -> None:
+    other = mdrr.independent(DOMAIN.project(["smokes"]), p=0.5)
+    with pytest.raises(EstimateError, match="not of this design"):
+        report(mdrr.estimate(TALLY, DESIGN), other, path=tmp_path / "report.html")
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = page(tmp_path)
+
+    def cut(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", cut)
+    with pytest.raises(OSError, match="disk full"):
+        page(tmp_path, title="Another")
+    monkeypatch.undo()
+    assert (tmp_path / "report.html").read_text("utf-8") == before
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_bad_query_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(MdrrError):
+        page(tmp_path, queries=["height == 3"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_same_input_same_page(tmp_path: Path) -> None:
+    assert everything(tmp_path) == everything(tmp_path)
+
+
+def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
+    design = mdrr.sampled(DOMAIN, 2, epsilon=2.0)
+    tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
+    found = mdrr.estimate(tally, design)
+    path = report(
+        found,
+        design,
+        path=tmp_path / "s.html",
+        dependences=from_tally(tally, design),
+        queries=QUERIES,
+    )
+    text = Page(path.read_text("utf-8")).text
+    assert "one of 3 questionnaires at random and reported 2 of the attributes" in text
+    assert "drawn at random" in text
+
+
+def test_one_attribute(tmp_path: Path) -> None:
+    domain = DOMAIN.project(["smokes"])
+    design = mdrr.independent(domain, p=0.5)
+    tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
+    path = report(mdrr.estimate(tally, design), design, path=tmp_path / "s.html")
+    assert "1 attribute with 2 possible combinations" in Page(path.read_text("utf-8")).text
+
+
+def test_every_colour_of_a_chart_has_a_dark_side() -> None:
+    from importlib import resources
+
+    from mdrr.plots import COLOURS
+
+    style = (resources.files("mdrr.reporting") / "page.css").read_text("utf-8")
+    for role, colour in COLOURS.items():
+        assert f'[fill="{colour}"] {{ fill: var(--{role}); }}' in style
+        assert style.count(f"--{role}:") == 2

@@ -1,0 +1,61 @@
+"""Sentences of the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import mdrr
+from mdrr.estimation import Estimate, ProductJoint
+from mdrr.estimation.joint import Factor
+from mdrr.reporting.words import design_words, made_words, protocol_name, query_words, size_words
+
+DOMAIN = mdrr.Domain(tuple(mdrr.Attribute(name, ("x", "y")) for name in "abc"))
+
+
+@pytest.mark.parametrize(
+    ("design", "name", "words"),
+    [
+        (mdrr.independent(DOMAIN, p=0.5), "RR-Independent", "on its own"),
+        (mdrr.joint(DOMAIN, p=0.5), "RR-Joint", "All attributes were randomized together"),
+        (mdrr.clustered(DOMAIN, ["ab", "c"], p=0.5), "RR-Clusters", "in 2 clusters"),
+        (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "a sampled design", "one of 3 questionnaires"),
+    ],
+)
+def test_every_protocol_has_its_name_and_words(design: mdrr.Design, name: str, words: str) -> None:
+    assert protocol_name(design) == name
+    assert words in " ".join(design_words(design))
+    assert "3 attributes with 8 possible" in design_words(design)[0]
+
+
+def test_sizes_too_large_to_read_are_powers_of_ten() -> None:
+    assert size_words(10**15 - 1) == "999,999,999,999,999"
+    assert size_words(3 * 10**40) == "about 10^40"
+
+
+@dataclass(frozen=True)
+class Note:
+    stopped: str
+    iterations: int
+
+
+class NoSpread:
+    def deviation(self, query: object, of: object, /) -> object:
+        raise AssertionError
+
+
+def test_an_estimator_not_known_here_still_says_why_it_stopped() -> None:
+    joint = ProductJoint(DOMAIN, tuple(Factor((n,), np.array([0.5, 0.5])) for n in "abc"))
+    notes = {"fit": Note("the likelihood rose by less than 1e-6", 1200), "classes": 16}
+    made = Estimate(DOMAIN, 10, "latent", joint, NoSpread(), notes)  # type: ignore[arg-type]
+    words = " ".join(made_words(made, mdrr.independent(DOMAIN, p=0.5)))
+    assert "“latent”" in words
+    assert "The fit stopped after 1,200 iterations because the likelihood rose" in words
+
+
+def test_queries_in_words() -> None:
+    assert query_words({"a": "x", ("b", "c"): [("x", "y")]}, DOMAIN) == "a: x; b with c: x/y"
+    assert query_words("a == 'x'", DOMAIN) == "a == 'x'"
+    assert query_words(mdrr.Query.of({"c": ["x"]}, DOMAIN), DOMAIN) == "a set over c"
