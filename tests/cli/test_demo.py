@@ -21,8 +21,9 @@ def test_a_clear_signal_gives_the_known_clusters_and_nobody_pays_twice() -> None
         ("marital-status", "relationship", "sex", "income"),
         ("race",),
     )
-    assert story.pilot_n + story.product.n == 32_561
-    assert len(story.others) == story.product.n == story.adjusted.n
+    assert story.pilot_n + story.n == 32_561
+    assert len(story.others) == story.n
+    assert {each.n for each in story.estimates} == {story.n}
     assert story.pilot.epsilon <= 24.0
     assert story.design.epsilon <= 24.0
     assert max(c.matrix.cells for c in story.design.clusters) <= MAX_CELLS
@@ -47,7 +48,7 @@ def test_the_page_the_summary_and_the_same_seed_again(tmp_path: Path) -> None:
     assert inside
     for query in fields["queries"]:
         assert f"{query['truth']:,}" in page
-        assert f"{query['product']['value']:,.0f}" in page
+        assert f"{query['counts']['product']['value']:,.0f}" in page
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "500"])

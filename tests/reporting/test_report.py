@@ -94,7 +94,7 @@ def everything(tmp_path: Path, **options: Any) -> str:
         tmp_path,
         dependences=from_tally(TALLY, DESIGN),
         queries=QUERIES,
-        second=mdrr.estimate(TALLY, DESIGN, method="adjust"),
+        others=[mdrr.estimate(TALLY, DESIGN, method="adjust")],
         story=["First this.", "Then that."],
         **options,
     )
@@ -273,3 +273,11 @@ def test_every_colour_of_a_chart_has_a_dark_side() -> None:
     for role, colour in COLOURS.items():
         assert f'[fill="{colour}"] {{ fill: var(--{role}); }}' in style
         assert style.count(f"--{role}:") == 2
+
+
+def test_only_different_methods_on_the_same_people_are_compared(tmp_path: Path) -> None:
+    with pytest.raises(EstimateError, match="compare different methods"):
+        page(tmp_path, others=[mdrr.estimate(TALLY, DESIGN)])
+    few = mdrr.tally(mdrr.randomize(PEOPLE.head(50), DESIGN), DESIGN)
+    with pytest.raises(EstimateError, match="not of the same people"):
+        page(tmp_path, others=[mdrr.estimate(few, DESIGN, method="adjust")])

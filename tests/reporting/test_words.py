@@ -20,7 +20,7 @@ DOMAIN = mdrr.Domain(tuple(mdrr.Attribute(name, ("x", "y")) for name in "abc"))
     [
         (mdrr.independent(DOMAIN, p=0.5), "RR-Independent", "on its own"),
         (mdrr.joint(DOMAIN, p=0.5), "RR-Joint", "All attributes were randomized together"),
-        (mdrr.clustered(DOMAIN, ["ab", "c"], p=0.5), "RR-Clusters", "in 2 clusters"),
+        (mdrr.clustered(DOMAIN, [["a", "b"], ["c"]], p=0.5), "RR-Clusters", "in 2 clusters"),
         (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "a sampled design", "one of 3 questionnaires"),
     ],
 )
@@ -49,9 +49,9 @@ class NoSpread:
 def test_an_estimator_not_known_here_still_says_why_it_stopped() -> None:
     joint = ProductJoint(DOMAIN, tuple(Factor((n,), np.array([0.5, 0.5])) for n in "abc"))
     notes = {"fit": Note("the likelihood rose by less than 1e-6", 1200), "classes": 16}
-    made = Estimate(DOMAIN, 10, "latent", joint, NoSpread(), notes)  # type: ignore[arg-type]
+    made = Estimate(DOMAIN, 10, "oracle", joint, NoSpread(), notes)  # type: ignore[arg-type]
     words = " ".join(made_words(made, mdrr.independent(DOMAIN, p=0.5)))
-    assert "“latent”" in words
+    assert "“oracle”" in words
     assert "The fit stopped after 1,200 iterations because the likelihood rose" in words
 
 

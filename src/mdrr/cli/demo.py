@@ -27,6 +27,9 @@ PILOT_SHARE = 0.3
 MAX_CELLS = 300
 MIN_DEPENDENCE = 0.2
 
+METHODS = ("product", "adjust", "latent")
+"""The estimators compared; the first is the one whose marginals are shown."""
+
 QUERIES: dict[str, Where] = {
     "women earning over 50K": {"sex": ["Female"], "income": [">50K"]},
     "married, living as husband": {
@@ -34,7 +37,7 @@ QUERIES: dict[str, Where] = {
         "relationship": ["Husband"],
     },
     "never married, 50K or less": {"marital-status": ["Never-married"], "income": ["<=50K"]},
-    "work for a government as professionals": {
+    "government professionals": {
         "workclass": ["Federal-gov", "Local-gov", "State-gov"],
         "occupation": ["Prof-specialty"],
     },
@@ -57,13 +60,17 @@ class Story:
     clusters: tuple[tuple[str, ...], ...]
     design: Design
     others: Any
-    product: Estimate
-    adjusted: Estimate
+    estimates: tuple[Estimate, ...]
+
+    @property
+    def n(self) -> int:
+        """How many people answered the clustered design."""
+        return self.estimates[0].n
 
     @property
     def steps(self) -> list[str]:
         """The story in words, one sentence or two a step."""
-        n = self.pilot_n + self.product.n
+        n = self.pilot_n + self.n
         return [
             f"The {n:,} people of the Adult data set play the respondents; each keeps one true "
             "record to herself.",
@@ -73,7 +80,7 @@ class Story:
             "randomization taken out.",
             f"Algorithm 1 joins attributes whose dependence is at least {MIN_DEPENDENCE}, while a "
             f"cluster has at most {MAX_CELLS} combinations.",
-            f"The other {self.product.n:,} people answer RR-Clusters, spending "
+            f"The other {self.n:,} people answer RR-Clusters, spending "
             f"ε = {self.design.epsilon:.2f} each. Nobody answers twice.",
             "Their reports are tallied, and all estimates on this page come from that tally.",
         ]
@@ -124,8 +131,7 @@ def simulate(
         clusters,
         design,
         others,
-        estimate(second, design, "product"),
-        estimate(second, design, "adjust"),
+        tuple(estimate(second, design, method) for method in METHODS),
     )
 
 
@@ -150,14 +156,14 @@ def demo(
         story = simulate(epsilon, seed, _said(done, as_json))
         _said(done, as_json)("Drawing and writing the report", 0.5)
         report(
-            story.product,
+            story.estimates[0],
             story.design,
             path=out,
             truth=story.others,
             dependences=story.dependences,
             clusters=story.clusters,
             queries=QUERIES,
-            second=story.adjusted,
+            others=story.estimates[1:],
             story=story.steps,
             title="Adult, as its people would have reported it",
         )
@@ -187,8 +193,7 @@ class Answer:
     words: str
     together: bool
     truth: int
-    product: Count
-    adjusted: Count
+    counts: dict[str, Count]
 
 
 def _answer(words: str, where: Where, story: Story) -> Answer:
@@ -203,8 +208,7 @@ def _answer(words: str, where: Where, story: Story) -> Answer:
         words,
         held_together(query, story.design),
         int(truth.sum()),
-        story.product.count(query),
-        story.adjusted.count(query),
+        {each.method: each.count(query) for each in story.estimates},
     )
 
 
@@ -225,20 +229,17 @@ def _show(story: Story, answers: list[Answer], out: Path) -> None:
     )
     rows = [
         (
-            a.words + ("" if a.together else " (across clusters)"),
+            a.words + ("" if a.together else " *"),
             a.truth,
-            round(a.product.value),
-            f"{a.product.low:,.0f} – {a.product.high:,.0f}",
-            round(a.adjusted.value),
-            f"{a.adjusted.low:,.0f} – {a.adjusted.high:,.0f}",
+            *(f"{c.value:,.0f} ({c.low:,.0f} – {c.high:,.0f})" for c in a.counts.values()),
         )
         for a in answers
     ]
-    columns = ("how many …", "truth", "product", "95 % interval", "adjust", "95 % interval")
-    print_table(columns, rows, title=f"Count queries among {story.product.n:,} people")
+    title = f"Count queries among {story.n:,} people, with 95 % intervals"
+    print_table(("how many …", "truth", *METHODS), rows, title=title)
     print_text(
-        "Across clusters, product takes them as independent and adjust keeps a weakened part of "
-        "their relation; intervals do not hold that error."
+        "* across clusters: product takes them as independent, adjust keeps a weakened part of "
+        "their relation, latent models it; intervals do not hold the error of doing so."
     )
     print_text("")
     for sentence in in_words(story.design)[len(story.design.clusters) :]:
@@ -254,7 +255,7 @@ def _percent(matrix: Any) -> str:
 def _fields(story: Story, answers: list[Answer], out: Path) -> dict[str, Any]:
     return {
         "path": str(out),
-        "n": story.product.n,
+        "n": story.n,
         "pilot": story.pilot_n,
         "epsilon": story.design.epsilon,
         "fingerprint": story.design.fingerprint,
@@ -264,11 +265,9 @@ def _fields(story: Story, answers: list[Answer], out: Path) -> dict[str, Any]:
                 "words": a.words,
                 "together": a.together,
                 "truth": a.truth,
-                "product": {"value": a.product.value, "low": a.product.low, "high": a.product.high},
-                "adjust": {
-                    "value": a.adjusted.value,
-                    "low": a.adjusted.low,
-                    "high": a.adjusted.high,
+                "counts": {
+                    method: {"value": c.value, "low": c.low, "high": c.high}
+                    for method, c in a.counts.items()
                 },
             }
             for a in answers

@@ -1,80 +1,97 @@
-"""`mdrr report`: everything a tally says, as one page."""
+"""`mdrr report`: everything the reports say, as one page."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.options import AsJson, DesignFile, Out
+from mdrr.cli.estimate import estimated
+from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
+from mdrr.cli.screen import print_json, print_text, progress
+from mdrr.errors import EstimateError
+
+if TYPE_CHECKING:
+    from mdrr.dependence import Dependences
+    from mdrr.design import Design
+    from mdrr.tallies import Tally
 
 EXAMPLE = "mdrr report tally.json --design design.json -o report.html"
 
 
 def report(
-    tally: Annotated[Path, typer.Argument(help="The tally (JSON) of the reports.")],
+    reports: Counted,
     design: DesignFile,
     out: Out,
-    method: Annotated[str, typer.Option(help="The estimator.")] = "product",
+    method: Method = "product",
     compare: Annotated[
-        str | None, typer.Option(help="Another estimator to compare the counts with.")
+        list[str] | None,
+        typer.Option(help="Another estimator to compare the counts with; repeatable."),
     ] = None,
     query: Annotated[
         list[str] | None,
-        typer.Option("--query", "-q", help="A count to show, as an expression; repeat for more."),
+        typer.Option("--query", "-q", help="A count to show, as an expression; repeatable."),
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="True records of the same people (CSV or Parquet); a simulation only."),
+        typer.Option(help="True records of the same people (CSV or Parquet): simulation only."),
     ] = None,
-    title: Annotated[str, typer.Option(help="The page's heading.")] = (
-        "What the randomized answers say"
-    ),
+    title: Annotated[
+        str, typer.Option(help="The page's heading.")
+    ] = "What the randomized answers say",
     as_json: AsJson = False,
 ) -> None:
-    """Write a self-contained HTML page of what a tally says: shares, dependences, privacy."""
-    from mdrr.cli.screen import print_json, print_text, progress
-    from mdrr.dependence import from_tally
-    from mdrr.design import Design
-    from mdrr.errors import EstimateError
-    from mdrr.estimation import estimate
-    from mdrr.files import read_people
+    """Write a self-contained HTML page of what reports say: shares, dependences, privacy."""
     from mdrr.reporting import report as write_report
-    from mdrr.tallies import Tally
 
-    frozen = Design.from_json(design.read_text(encoding="utf-8"))
-    reports = Tally.from_json(tally.read_text(encoding="utf-8"), frozen)
+    made = load_design(design)
+    true = None if truth is None else _records(truth, made)
+    tally = load_tally(reports, made, quiet=as_json)
     with progress("Writing the report", quiet=as_json) as done:
-        found = estimate(reports, frozen, method)
-        second = estimate(reports, frozen, compare) if compare else None
-        done(0.2)
-        try:
-            dependences = from_tally(reports, frozen)
-        except EstimateError:  # one attribute, or a pair that nobody reported
-            dependences = None
-        done(0.4)
+        found = estimated(tally, made, method)
+        others = [estimated(tally, made, name) for name in compare or ()]
+        done(0.3)
         write_report(
             found,
-            frozen,
+            made,
             path=out,
-            truth=None if truth is None else read_people(truth, frozen.domain),
-            dependences=dependences,
+            truth=true,
+            dependences=_dependences(tally, made),
             queries=query or [],
-            second=second,
+            others=others,
             title=title,
         )
         done(1.0)
     if as_json:
-        print_json(
-            {
-                "path": str(out),
-                "n": found.n,
-                "method": found.method,
-                "epsilon": frozen.epsilon,
-                "fingerprint": frozen.fingerprint,
-                "simulated": truth is not None,
-            }
-        )
+        fields = {
+            "path": str(out),
+            "n": found.n,
+            "method": found.method,
+            "epsilon": made.epsilon,
+            "fingerprint": made.fingerprint,
+            "simulated": truth is not None,
+        }
+        print_json(fields)
     else:
-        print_text(f"Wrote {out}: {found.n:,} reports, ε = {frozen.epsilon:.2f} per person.")
+        print_text(f"Wrote {out}: {found.n:,} reports, ε = {made.epsilon:.2f} per person.")
+
+
+def _dependences(tally: Tally, design: Design) -> Dependences | None:
+    """The debiased dependences, or none where there is one attribute or a pair nobody reported."""
+    from mdrr.dependence import from_tally
+
+    try:
+        return from_tally(tally, design)
+    except EstimateError:
+        return None
+
+
+def _records(path: Path, design: Design) -> Any:
+    """All true records of a file as one table."""
+    import pyarrow as pa
+
+    from mdrr.files import read_people
+
+    return pa.concat_tables(read_people(path, design.domain))

@@ -11,6 +11,9 @@ from mdrr.estimation import Count, Estimate
 from mdrr.matrix import Array
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, label_axis, layered
 
+_ROLES = ("estimate", "second", "third")
+_SHAPES = ["circle", "diamond", "square"]
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -96,6 +99,8 @@ def counts(answers: Sequence[Answer]) -> Chart:
     shown = [answer for answer in answers if not known or answer.truth]
     if not shown:
         raise MdrrError("there is no count to draw")
+    if max(len(answer.counts) for answer in shown) > len(_ROLES):
+        raise MdrrError(f"a chart of counts compares at most {len(_ROLES)} methods")
     marks, words, top = [], [], 0
     methods = list(dict.fromkeys(method for answer in shown for method in answer.counts))
     for answer in shown:
@@ -117,7 +122,7 @@ def counts(answers: Sequence[Answer]) -> Chart:
     colour = alt.Color(
         "method:N",
         sort=methods,
-        scale=alt.Scale(domain=methods, range=[COLOURS["estimate"], COLOURS["second"]]),
+        scale=alt.Scale(domain=methods, range=[COLOURS[role] for role in _ROLES]),
         legend=None,
     )
     base = chart_of(marks).encode(y=y, color=colour)
@@ -135,7 +140,7 @@ def counts(answers: Sequence[Answer]) -> Chart:
             shape=alt.Shape(
                 "method:N",
                 legend=None,
-                scale=alt.Scale(domain=methods, range=["circle", "diamond"]),
+                scale=alt.Scale(domain=methods, range=_SHAPES),
             ),
         ),
         chart_of(words)

@@ -37,6 +37,7 @@ COLOURS = {
     "grid": "#dfe4ea",
     "estimate": "#0072b2",
     "second": "#009e73",
+    "third": "#a65487",
     "truth": "#d55e00",
     "on-estimate": "#ffffff",
 }

@@ -27,7 +27,7 @@ def report(
     dependences: Dependences | None = None,
     clusters: Sequence[Sequence[str]] | None = None,
     queries: Sequence[Where] | Mapping[str, Where] = (),
-    second: Estimate | None = None,
+    others: Sequence[Estimate] = (),
     story: Sequence[str] = (),
     title: str = "What the randomized answers say",
 ) -> Path:
@@ -42,7 +42,7 @@ def report(
         dependences: of all pairs of attributes, as learnt from reports.
         clusters: the clusters found with them; those of the design by default.
         queries: count queries to answer, as a list, or by the words to show for each.
-        second: another estimate from the same reports, to compare the counts with.
+        others: estimates of the same reports by other methods, to compare the counts with.
         story: how the reports came about, one step each.
         title: the page's heading.
 
@@ -70,7 +70,7 @@ def report(
         dependences=dependences,
         clusters=clusters,
         queries=queries,
-        second=second,
+        others=others,
         story=story,
         title=title,
     )

@@ -50,22 +50,21 @@ class Margin:
 
 @dataclass(frozen=True)
 class Asked:
-    """A count query: its words, whether one cluster holds it, its counts, the truth if known."""
+    """A count query: its words, whether one cluster holds it, its counts by method, the truth."""
 
     words: str
     together: bool
-    count: Count
-    second: Count | None
+    counts: Mapping[str, Count]
     truth: int | None
 
     def miss(self, count: Count) -> float | None:
         """The relative error in percent, where the truth is known and not 0."""
         return 100 * (count.value / self.truth - 1) if self.truth else None
 
-    def answer(self, names: Sequence[str]) -> Answer:
+    @property
+    def answer(self) -> Answer:
         """The same for a chart."""
-        found = [self.count] + ([self.second] if self.second else [])
-        return Answer(self.words, dict(zip(names, found, strict=False)), self.truth)
+        return Answer(self.words, self.counts, self.truth)
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class Contents:
     title: str
     estimate: Estimate
     design: Design
-    second: Estimate | None
+    others: tuple[Estimate, ...]
     simulated: bool
     protocol: str
     asked_words: tuple[str, ...]
@@ -110,13 +109,19 @@ def gather(
     dependences: Dependences | None,
     clusters: Sequence[Sequence[str]] | None,
     queries: Sequence[Where] | Mapping[str, Where],
-    second: Estimate | None,
+    others: Sequence[Estimate],
     story: Sequence[str],
     title: str,
 ) -> Contents:
     """All numbers and sentences of a report; the arguments are those of `report`."""
-    if second is not None and (second.domain != estimate.domain or second.n != estimate.n):
-        raise EstimateError("the second estimate is not of the same people and attributes")
+    for other in others:
+        if other.domain != estimate.domain or other.n != estimate.n:
+            raise EstimateError(
+                "an estimate to compare with is not of the same people and attributes"
+            )
+    methods = {each.method: each for each in (estimate, *others)}
+    if len(methods) <= len(others):
+        raise EstimateError(f"compare different methods; these are {', '.join(methods)} only")
     codes = None if truth is None else _true_codes(truth, estimate)
     listed = list(dict.fromkeys(c for q in design.questionnaires for c in q.clusters))
     if clusters is None:
@@ -129,7 +134,7 @@ def gather(
         title=title,
         estimate=estimate,
         design=design,
-        second=second,
+        others=tuple(others),
         simulated=codes is not None,
         protocol=protocol_name(design),
         asked_words=design_words(design),
@@ -140,7 +145,7 @@ def gather(
             Margin(a, estimate.table(a.name), _shares(a, codes[j]) if codes else None)
             for j, a in enumerate(estimate.domain.attributes)
         ),
-        queries=_asked(estimate, design, queries, second, codes),
+        queries=_asked(methods, design, queries, codes),
         parts=tuple(_part(cluster) for cluster in listed[:MOST_CLUSTERS]),
         parts_in_all=len(listed),
         dependences=dependences,
@@ -164,29 +169,28 @@ def _shares(attribute: Attribute, codes: Codes) -> Array:
 
 
 def _asked(
-    estimate: Estimate,
+    methods: Mapping[str, Estimate],
     design: Design,
     queries: Sequence[Where] | Mapping[str, Where],
-    second: Estimate | None,
     codes: list[Codes] | None,
 ) -> tuple[Asked, ...]:
+    domain = design.domain
     if isinstance(queries, Mapping):
         listed = list(queries.items())
     else:
-        listed = [(query_words(where, estimate.domain), where) for where in queries]
+        listed = [(query_words(where, domain), where) for where in queries]
     found = []
     for words, where in listed:
-        query = Query.of(where, estimate.domain)
+        query = Query.of(where, domain)
         true = None
         if codes is not None:
-            columns = dict(zip(estimate.domain.names, codes, strict=True))
+            columns = dict(zip(domain.names, codes, strict=True))
             true = int(query.holds(columns).sum())
         found.append(
             Asked(
                 words,
                 held_together(query, design),
-                estimate.count(query),
-                None if second is None else second.count(query),
+                {name: each.count(query) for name, each in methods.items()},
                 true,
             )
         )

@@ -27,28 +27,21 @@ def render(contents: Contents) -> str:
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
         figures={name: safe(svg) for name, svg in _figures(contents).items()},
         margins=[(margin, safe(_margin_figure(contents, margin))) for margin in contents.margins],
-        methods=_methods(contents),
-        missed=[_median_miss(contents, at) for at in range(2)],
-        second_made=made_words(contents.second, contents.design) if contents.second else (),
+        missed=_median_misses(contents),
+        others_made=[(other, made_words(other, contents.design)) for other in contents.others],
         version=metadata.version("mdrr"),
     )
     return text
 
 
-def _methods(contents: Contents) -> list[str]:
-    found = [contents.estimate.method]
-    if contents.second is not None:
-        name = contents.second.method
-        found.append(name if name not in found else f"{name} (second)")
-    return found
-
-
-def _median_miss(contents: Contents, at: int) -> float | None:
-    """The median relative error of the queries, in percent, where the truth is known."""
-    counts = [(asked, asked.second if at else asked.count) for asked in contents.queries]
-    misses = [asked.miss(count) for asked, count in counts if count is not None]
-    known = [abs(miss) for miss in misses if miss is not None]
-    return median(known) if known else None
+def _median_misses(contents: Contents) -> dict[str, float]:
+    """The median relative error of the queries by method, in percent, where the truth is known."""
+    misses: dict[str, list[float]] = {}
+    for asked in contents.queries:
+        for method, count in asked.counts.items():
+            if (miss := asked.miss(count)) is not None:
+                misses.setdefault(method, []).append(abs(miss))
+    return {method: median(sizes) for method, sizes in misses.items()}
 
 
 def _margin_figure(contents: Contents, margin: Margin) -> str:
@@ -74,7 +67,7 @@ def _figures(contents: Contents) -> dict[str, str]:
         charts |= _dependence_charts(contents)
     drawn = [asked for asked in contents.queries if _drawable(asked, contents)]
     if drawn:
-        answers = [asked.answer(_methods(contents)) for asked in drawn]
+        answers = [asked.answer for asked in drawn]
         words = "Count queries with their intervals; the numbers are in the table beside."
         charts["counts"] = plots.counts(answers), words
     return {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}

@@ -20,6 +20,11 @@ _METHODS = {
         "(RR-Adjustment, Algorithm 2). This keeps part of the dependence between clusters, "
         "weakened by the randomization."
     ),
+    "latent": (
+        "A mixture of latent classes, within each of which the attributes are independent, was "
+        "fitted to the reports through the design by expectation-maximization. It is a model: it "
+        "relates attributes across clusters as far as its classes can."
+    ),
 }
 _PROJECTIONS = {
     "euclidean": (
@@ -30,6 +35,7 @@ _PROJECTIONS = {
     "bayes": "Proper distributions were found by iterative Bayesian update.",
 }
 _STOPPED = {
+    "passes": "it had made all its passes",
     "tolerance": "it had reached its tolerance",
     "sweeps": "it had used all the sweeps allowed, before reaching its tolerance",
 }
@@ -96,6 +102,12 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
     if (projection := notes.get("projection")) is not None:
         words.append(_PROJECTIONS.get(str(projection), f"Projection: {projection}."))
     words += [_stopped(name, note) for name, note in notes.items() if hasattr(note, "stopped")]
+    if isinstance(why := notes.get("stopped"), str):
+        after = f" after {notes['passes']:,} passes" if "passes" in notes else ""
+        words.append(f"The fit stopped{after} because {_STOPPED.get(why, why)}.")
+    if "classes" in notes:
+        chosen = ", chosen on reports held out of the fit" if notes.get("held_out") else ""
+        words.append(f"It has {notes['classes']} classes{chosen}.")
     if unreached := notes.get("unreached"):
         listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
         words.append(f"No report has these answers, so they keep weight 0: {listed}.")
