@@ -40,13 +40,14 @@ _HOMES = {
     "infer_domain": "frames",
     "joint": "protocols",
     "randomize": "frames",
+    "report": "reporting",
     "respond": "respondent",
     "sampled": "protocols",
     "synthesize": "synthesis",
     "tally": "frames",
     "weigh": "weighting",
 }
-_MODULES = ("datasets", "privacy", "theory")
+_MODULES = ("datasets", "plots", "privacy", "theory")
 
 __all__ = [
     "Attribute",
@@ -77,8 +78,10 @@ __all__ = [
     "independent",
     "infer_domain",
     "joint",
+    "plots",
     "privacy",
     "randomize",
+    "report",
     "respond",
     "sampled",
     "synthesize",
@@ -90,6 +93,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from mdrr import datasets as datasets
+    from mdrr import plots as plots
     from mdrr import privacy as privacy
     from mdrr import theory as theory
     from mdrr.clustering import cluster
@@ -102,6 +106,7 @@ if TYPE_CHECKING:
     from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
     from mdrr.protocols import clustered, independent, joint, sampled
     from mdrr.query import Query
+    from mdrr.reporting import report
     from mdrr.respondent import respond
     from mdrr.securesum.ways import dependences
     from mdrr.source import SeededSource, SystemSource

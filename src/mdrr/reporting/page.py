@@ -68,7 +68,7 @@ def _figures(contents: Contents) -> dict[str, str]:
     drawn = [asked for asked in contents.queries if _drawable(asked, contents)]
     if drawn:
         answers = [asked.answer for asked in drawn]
-        words = "Count queries with their intervals; the numbers are in the table beside."
+        words = "Count queries with their intervals; the numbers are in the table above."
         charts["counts"] = plots.counts(answers), words
     return {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}
 
