@@ -8,10 +8,12 @@ from typing import Any
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.adjust import Adjustment, adjust, rake
+from mdrr.estimation.auto import auto
 from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
 from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
 from mdrr.estimation.latent import latent
 from mdrr.estimation.mixture import MixtureJoint
+from mdrr.estimation.pairwise import pairwise
 from mdrr.estimation.product import product
 from mdrr.estimation.project import clip_rescale, nearest, project
 from mdrr.estimation.result import Count, Estimate, Table
@@ -29,6 +31,7 @@ __all__ = [
     "Update",
     "WeightedJoint",
     "adjust",
+    "auto",
     "bayesian_update",
     "clip_rescale",
     "dispersion",
@@ -36,6 +39,7 @@ __all__ = [
     "invert",
     "latent",
     "nearest",
+    "pairwise",
     "product",
     "project",
     "rake",
@@ -44,7 +48,9 @@ __all__ = [
 METHODS: dict[str, Callable[..., Estimate]] = {
     "product": product,
     "adjust": adjust,
+    "pairwise": pairwise,
     "latent": latent,
+    "auto": auto,
 }
 
 

@@ -8,7 +8,7 @@ accelerated: a faster march to the maximum overfits sooner.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,10 +26,10 @@ from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
-CLASSES = (1, 5, 20, 40)
+CLASSES = (1, 2, 5, 15, 40)
 """The numbers of classes tried."""
 
-_HELD_OUT = 5
+_FOLDS = 3
 _EVERY = 10
 
 
@@ -124,30 +124,42 @@ def choose(
     seed: int,
     most_passes: int = 150,
 ) -> Choice:
-    """The numbers of classes and passes that predict a fifth of the people best from the others.
+    """The numbers of classes and passes that predict each third of the people best from the others.
 
-    Both halves are drawn person by person, so a report given by many is split as well.
+    People are dealt out one by one, so a report given by many is split as well.
     """
     if passes is not None and classes is not None:
         return Choice(classes, passes, ())
-    rng = np.random.default_rng(seed)
-    held = [rng.binomial(s.counts.astype(np.int64), 1 / _HELD_OUT).astype(float) for s in reports]
-    train = [s.with_counts(s.counts - h) for s, h in zip(reports, held, strict=True)]
-    test = [s.with_counts(h) for s, h in zip(reports, held, strict=True)]
-    n = sum(float(s.counts.sum()) for s in test)
-    if not n or not sum(float(s.counts.sum()) for s in train):
-        return Choice(classes or 1, passes or most_passes, ())
+    folds = list(_folds(reports, seed))
     tried = []
     for count in CLASSES if classes is None else (classes,):
-        mixture = random_start(domain, margins, count, seed)
+        mixtures = [random_start(domain, margins, count, seed)] * len(folds)
         path: list[tuple[float, int]] = []
         for done in range(1, (passes or most_passes) + 1):
-            mixture, _ = step(train, mixture, margins, prior)
+            for f, (train, _) in enumerate(folds):
+                mixtures[f], _ = step(train, mixtures[f], margins, prior)
             if done % _EVERY == 0 or done == passes:
-                path.append((log_likelihood(test, mixture) / n, done))
+                values = [
+                    log_likelihood(fold[1], m) for fold, m in zip(folds, mixtures, strict=True)
+                ]
+                path.append((sum(values), done))
                 if len(path) > 2 and path[-1][0] < path[-2][0] < path[-3][0]:
                     break
         best = max(path) if passes is None else path[-1]
-        tried.append((count, best[1], best[0]))
+        tried.append((count, best[1], best[0] / sum(float(s.counts.sum()) for s in reports)))
     chosen = max(tried, key=lambda entry: entry[2])
     return Choice(chosen[0], chosen[1], tuple(tried))
+
+
+def _folds(reports: Sequence[Stack], seed: int) -> Iterator[tuple[list[Stack], list[Stack]]]:
+    """Each third of the people in turn: the reports of the others, and theirs."""
+    rng = np.random.default_rng(seed)
+    left = [stack.counts.astype(np.int64) for stack in reports]
+    for fold in range(_FOLDS):
+        held = [rng.binomial(counts, 1 / (_FOLDS - fold)) for counts in left]
+        left = [counts - taken for counts, taken in zip(left, held, strict=True)]
+        pairs = list(zip(reports, held, strict=True))
+        yield (
+            [s.with_counts(s.counts - h) for s, h in pairs if (s.counts > h).any()],
+            [s.with_counts(h.astype(np.float64)) for s, h in pairs if h.any()],
+        )

@@ -169,8 +169,8 @@ def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | N
         >>> design = independent(domain, p=0.5)
         >>> tally = tally_codes([[np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])]], design)
         >>> unbiased(tally, design, ["a", "b"]).values.round(2)
-        array([[ 0.94, -0.44],
-               [ 0.06,  0.44]])
+        array([[ 1. , -0.5],
+               [ 0. ,  0.5]])
     """
     tally.check(design)
     views = list(_views(tally, design, tuple(names)))

@@ -1,0 +1,187 @@
+"""The default: what held-out reports say is best between latent classes, products and inversion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+
+import numpy as np
+
+from mdrr.design import Design
+from mdrr.errors import EstimateError
+from mdrr.estimation.assisted import Shrinker, typical_weight
+from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.estimation.latent import latent, one_way
+from mdrr.estimation.result import Deviation, Estimate, Of, Spread
+from mdrr.estimation.tabled import TabledJoint, small
+from mdrr.estimation.unbiased import unbiased
+from mdrr.matrix import Array
+from mdrr.query import Query
+from mdrr.tallies import Group, Tally
+
+_MOST_PAIRS = 100
+_HELD_OUT = 1 / 3
+
+
+def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int = 0) -> Estimate:
+    """Estimate without having to choose a method.
+
+    Held-out reports choose how many latent classes to fit. Every table asked for is drawn towards
+    its unbiased estimate as far as the latter's noise allows, once from the latent classes and once
+    from the product of its margins, and the two are mixed by the share c that is nearest to the
+    unbiased two-way tables of held-out people:
+    c = Σ ⟨l − p, u − p⟩/V / Σ |l − p|²/V, cut to [0, 1].
+
+    Arguments:
+        tally: the reports.
+        design: how they were made.
+        classes: how many latent classes, instead of choosing.
+        seed: for the fit and for who is held out.
+
+    Returns:
+        An estimate whose notes say what was chosen and why.
+    """
+    model = latent(tally, design, classes=classes, seed=seed)
+    by_model = Shrinker(model.joint, tally, design)
+    by_product = Shrinker(_product(tally, design), tally, design)
+    pairs = list(islice(combinations(design.domain.names, 2), _MOST_PAIRS))
+    options = {key: int(model.notes[key]) for key in ("classes", "passes")}
+    share = _share(tally, design, pairs, options, seed)
+    blend = Blend(by_model, by_product, share)
+    weight = typical_weight(by_model if share > 0.5 else by_product, pairs)
+    return Estimate(
+        domain=design.domain,
+        n=tally.n,
+        method="auto",
+        joint=TabledJoint(design.domain, model.joint, blend),
+        spread=BlendSpread(blend, model.spread),
+        notes={
+            **model.notes,
+            "chosen": _chosen(options["classes"], share, weight),
+            "why": _why(model, share, weight),
+            "latent_share": share,
+            "unbiased_weight": weight,
+        },
+    )
+
+
+def _product(tally: Tally, design: Design) -> ProductJoint:
+    margins = zip(design.domain.names, one_way(tally, design), strict=True)
+    return ProductJoint(design.domain, tuple(Factor((name,), margin) for name, margin in margins))
+
+
+def _share(
+    tally: Tally,
+    design: Design,
+    pairs: Sequence[tuple[str, str]],
+    options: dict[str, int],
+    seed: int,
+) -> float:
+    """c, from tables estimated on some people and unbiased ones of the others."""
+    train, test = split(tally, _HELD_OUT, seed)
+    try:
+        model = latent(train, design, **options, fits=2, seed=seed)
+        by_product = Shrinker(_product(train, design), train, design)
+    except EstimateError:  # too few people to split
+        return 1.0
+    by_model = Shrinker(model.joint, train, design)
+    along = length = 0.0
+    for pair in pairs:
+        held = unbiased(test, design, pair)
+        if held is None:
+            continue
+        first, second = by_product.table(pair), by_model.table(pair)
+        noise = float(held.variances(population=True).sum())
+        if noise > 0:
+            along += float(((second - first) * (held.values - first)).sum()) / noise
+            length += float(((second - first) ** 2).sum()) / noise
+    return min(max(along / length, 0.0), 1.0) if length > 0 else 1.0
+
+
+def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
+    """Deal the people out: a tally of the others, and one of a random share of them."""
+    rng = np.random.default_rng(seed)
+    kept: list[Group] = []
+    held: list[Group] = []
+    for group in tally.groups:
+        taken = rng.binomial(group.counts, share)
+        for counts, side in ((group.counts - taken, kept), (taken, held)):
+            some = counts > 0
+            side.append(Group(tuple(c[some] for c in group.codes), counts[some], group.sizes))
+    return Tally(tally.fingerprint, tuple(kept)), Tally(tally.fingerprint, tuple(held))
+
+
+def _chosen(classes: int, share: float, weight: float) -> str:
+    if weight > 0.9:
+        return "unbiased"
+    if share < 0.1 or classes == 1:
+        return "product" if weight < 0.1 else "product and unbiased"
+    model = "latent" if share > 0.9 else "latent and product"
+    return model if weight < 0.1 else f"{model} and unbiased"
+
+
+def _why(model: Estimate, share: float, weight: float) -> str:
+    tried = model.notes["held_out"]
+    text = f"{model.notes['classes']} latent classes"
+    if tried:
+        shown = ", ".join(f"{entry[0]}: {entry[2]:.5f}" for entry in tried)
+        text += f" predict held-out reports best (mean log-likelihood by classes: {shown})"
+    return (
+        f"{text}; held-out tables lie {share:.0%} of the way from products to the latent classes; "
+        f"tables are drawn {weight:.0%} of the way to the unbiased ones"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Makes tables `share` of the way from one shrinker's to another's."""
+
+    model: Shrinker
+    product: Shrinker
+    share: float
+
+    def table(self, names: tuple[str, ...], /) -> Array:
+        """c·(from the model) + (1−c)·(from the product); margins mix likewise."""
+        if self.share >= 1:
+            return self.model.table(names)
+        if self.share <= 0:
+            return self.product.table(names)
+        return self.share * self.model.table(names) + (1 - self.share) * self.product.table(names)
+
+
+@dataclass(frozen=True, eq=False)
+class BlendSpread:
+    """The spread of blended tables.
+
+    A shrunk table has ω² of the unbiased variance and (1−ω)² of the error of what it is drawn from:
+    the model's variance over resamples, and what of the distance to the unbiased table noise does
+    not explain, shared among the cells as if they were alike. Standard errors are mixed as the
+    tables are, as if errors went together.
+    """
+
+    blend: Blend
+    model: Spread
+
+    def deviation(self, query: Query, of: Of, /) -> Deviation:
+        """The estimate's mass and its standard error."""
+        names = query.attributes
+        inner = self.model.deviation(query, of)
+        if not names or not small(names, self.blend.model.design.domain):
+            return inner
+        mask = query.mask()
+        error = 0.0
+        for maker, share in (
+            (self.blend.model, self.blend.share),
+            (self.blend.product, 1 - self.blend.share),
+        ):
+            found = maker.shrunk(names)
+            if found.unbiased is None:
+                return inner
+            _, noise = found.unbiased.count(mask.astype(np.float64), population=of == "population")
+            part = mask.sum() / mask.size
+            bias = found.bias * part * (1 - part) * mask.size / max(mask.size - 1, 1)
+            rest = (1 - found.weight) ** 2 * (inner.error**2 + bias)
+            error += share * math.sqrt(found.weight**2 * noise + rest)
+        return Deviation(float(self.blend.table(names)[mask].sum()), error)
