@@ -60,6 +60,12 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/numeric.md
 	$(BIN)/python -m benchmarks.numeric
 
+bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells; docs/securesum.md
+	$(BIN)/python -m benchmarks.securesum
+
+faults: dev  ## Secure sums between real processes under faults, five times over, with other timing
+	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
+
 clean:  ## Remove .venv and everything generated
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,127 @@
+"""What a secure sum costs: time and bytes, by people and by cells, beside the paper's O(·).
+
+    python -m benchmarks.securesum            # writes out/securesum.json and docs/securesum.md
+    python -m benchmarks.securesum --short    # a minute, prints only
+
+Every message is sealed, signed, written to bytes, read back and checked; bytes are those of the
+messages. Times are of this machine, all participants together; the ratios are what to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.securesum_page import document
+
+import mdrr
+from mdrr.domain import Domain
+from mdrr.securesum.question import Question
+from mdrr.securesum.rehearse import rehearse
+from mdrr.securesum.simulate import Traffic
+from mdrr.source import SystemSource
+
+PAPER_PEOPLE = (10, 25, 50, 100)
+BATCH_PEOPLE = (1_000, 8_000, 32_561)
+ATTRIBUTES = (2, 4, 6, 8)
+SHORT = {"paper": (5, 10), "aggregators": (100, 200)}
+
+
+def records(n: int, attributes: int = 8) -> tuple[Domain, list[np.ndarray]]:
+    """The first n people of Adult and its last `attributes` attributes."""
+    domain = mdrr.datasets.adult_domain()
+    codes = mdrr.encode(mdrr.datasets.adult()[:n], domain)
+    names = domain.names[-attributes:]
+    return domain.project(names), codes[-attributes:]
+
+
+def one(mode: str, n: int, attributes: int = 8) -> dict[str, Any]:
+    """One run: cells, seconds, bytes; raises if the totals are not exact."""
+    domain, codes = records(n, attributes)
+    question, traffic = Question(domain), Traffic()
+    wall, cpu = time.perf_counter(), time.process_time()
+    totals, people = rehearse(question, codes, mode, 3, SystemSource(), traffic=traffic)
+    spent = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+    if people != n or not np.array_equal(totals, question.sums(codes)):
+        raise AssertionError("the opened totals are not those of the records")
+    report = traffic.sent.get("report", 0)
+    return {
+        "mode": mode,
+        "people": n,
+        "cells": question.cells,
+        **spent,
+        "messages": sum(traffic.messages.values()),
+        "sent": sum(traffic.sent.values()),
+        "received": sum(traffic.received.values()),
+        "shares": traffic.sent.get("share", 0) + report,
+        "sent_per_person": (sum(traffic.sent.values()) if mode == "paper" else report) / n,
+        "received_per_person": sum(traffic.received.values()) / n if mode == "paper" else 0.0,
+    }
+
+
+def network(mode: str, n: int) -> dict[str, Any]:
+    """The same between real processes over HTTP on this machine, starting them included."""
+    from mdrr.securesum.transport.demo import run_demo
+
+    domain, codes = records(n)
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        answer = run_demo(domain, codes, Path(folder), mode=mode, patience=300.0)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if not np.array_equal(answer["totals"], Question(domain).sums(codes)):
+        raise AssertionError("the opened totals are not those of the records")
+    return {
+        "mode": mode,
+        "people": n,
+        "seconds": time.perf_counter() - wall,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+    }
+
+
+def run(short: bool = False) -> dict[str, Any]:
+    """All measurements."""
+    sizes = SHORT if short else {"paper": PAPER_PEOPLE, "aggregators": BATCH_PEOPLE}
+    results: dict[str, Any] = {"cores": os.cpu_count(), "by_people": [], "by_cells": []}
+    for mode, people in sizes.items():
+        for n in people:
+            results["by_people"].append(one(mode, n))
+            _show(results["by_people"][-1])
+    for mode, n in (("paper", 5 if short else 30), ("aggregators", 100 if short else 2_000)):
+        for attributes in ATTRIBUTES[:: 3 if short else 1]:
+            results["by_cells"].append(one(mode, n, attributes))
+            _show(results["by_cells"][-1])
+    results["network"] = [] if short else [network("paper", 30), network("aggregators", 30),
+                                           network("paper", 100)]  # fmt: skip
+    return results
+
+
+def _show(row: dict[str, Any]) -> None:
+    print(
+        f"{row['mode']:12} n={row['people']:6} cells={row['cells']:5} {row['seconds']:7.2f} s "
+        f"({row['cpu']:.2f} s CPU), {row['sent_per_person'] / 1000:8.1f} kB sent a person",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--docs", type=Path, default=Path("docs/securesum.md"))
+    arguments = parser.parse_args()
+    results = run(arguments.short)
+    if arguments.short:
+        return
+    Path("out").mkdir(exist_ok=True)
+    Path("out/securesum.json").write_text(json.dumps(results, indent=1) + "\n")
+    arguments.docs.write_text(document(results))
+
+
+if __name__ == "__main__":
+    main()

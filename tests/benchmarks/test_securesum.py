@@ -1,0 +1,29 @@
+"""The short version of `make bench-securesum`: bytes grow as the page says, within its limits."""
+
+import pytest
+from benchmarks.securesum import one
+from benchmarks.securesum_page import document
+
+
+def test_shares_grow_with_n_squared_in_paper_mode_and_with_n_for_aggregators() -> None:
+    small, large = one("paper", 4), one("paper", 8)
+    assert large["shares"] / small["shares"] == pytest.approx(8 * 7 / (4 * 3), rel=0.01)
+    few, many = one("aggregators", 20), one("aggregators", 40)
+    assert many["shares"] / few["shares"] == pytest.approx(2.0, rel=0.01)
+
+
+def test_a_person_sends_less_than_10_kB_to_aggregators_for_all_of_adult() -> None:
+    assert one("aggregators", 20)["sent_per_person"] < 10_000
+
+
+def test_the_page_is_made_of_the_results() -> None:
+    row = {"mode": "paper", "people": 7, "cells": 1582, "seconds": 1.25, "cpu": 0.5}
+    row |= {"sent": 10_000_000, "received": 0, "shares": 7 * 6 * 1582, "messages": 1}
+    row |= {"sent_per_person": 5000.0, "received_per_person": 0.0}
+    batch = {**row, "mode": "aggregators", "people": 1234, "shares": 2 * 1234 * 1582}
+    network = [{"mode": "paper", "people": 30, "seconds": 12.3, "cpu": 20.0}]
+    page = document({"cores": 2, "by_people": [row, batch], "by_cells": [row], "network": network})
+    assert "| `paper` | 7 | 1,582 | 1.2 | 0.5 | 5.0 | 0.0 | 10.0 |" in page
+    assert "| `aggregators` | 1,234 | n·cells | 2.00 |" in page
+    assert "| `paper` | 30 | 12 | 20 |" in page
+    assert "no differential privacy (ε = ∞)" in page
