@@ -14,7 +14,7 @@ from mdrr.matrix.protocol import Codes
 
 _EXACT = 256
 """Crowds up to this are summed in full."""
-_STEP, _BUCKETS, _PAIRS = 5e-4, 24, 20_000
+_STEP, _BUCKETS, _PAIRS = 5e-4, 24, 5_000
 """Larger crowds are grouped by number of clones: into buckets of this relative width, but no more
 than what makes so many pairs (N, T), or so many buckets if that is more."""
 
