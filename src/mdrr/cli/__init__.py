@@ -32,6 +32,7 @@ COMMANDS = (
     ("aggregator", "Dependences without trust"),
     ("securesum", "Dependences without trust"),
     ("demo", "See it work"),
+    ("reproduce", "The paper"),
 )
 """Every command and the group it stands under in `mdrr --help`, in that order."""
 

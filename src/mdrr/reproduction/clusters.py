@@ -73,7 +73,7 @@ def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dep
         shares = tables[first.name, second.name] / population.n
         table = scores[i].T @ shares @ scores[j]
         squares = (scores[i] ** 2).T @ shares @ scores[j] ** 2
-        variances = (squares - table**2) / (population.n - 1)
+        variances = (squares - table**2) / population.n
         found = PairTable((first.name, second.name), table, variances, population.n)
         values[i, j] = values[j, i] = debiased(found, first, second)
     return Dependences(population.domain.names, values)

@@ -91,7 +91,8 @@ def _protocol(outcome: Outcome) -> Iterator[str]:
         (
             f"- Matrix: `{settings.matrix}`, {READINGS[settings.matrix].meaning}.",
             f"- Dependences: `{settings.dependences}`, {learning.meaning}.",
-            f"- σ·(number of combinations) is rounded `{settings.rounding}`, halves up, at least 1.",
+            f"- σ·(number of combinations) is rounded `{settings.rounding}`, halves up, to at "
+            "least 1.",
             f"- A query that no true record satisfies (X_S = 0): `{settings.empty}`.",
             f"- The attributes of a query are `{settings.pairs}`, {settings.query_size} of them.",
             f"- Estimates are made proper by `{settings.projection}`.",
@@ -170,8 +171,8 @@ def _figures(outcome: Outcome, pictures: str | None) -> Iterator[str]:
         yield from _picture(pictures, "figure1")
         yield (
             f"√B is {values[1]:.2f} for one category, {values[10]:.2f} for 10, {values[1000]:.2f} "
-            f'for 1000 and {values[1_814_400]:.2f} for the 1,814,400 of Adult. The paper says "above '
-            '200 %": that holds from two categories on.'
+            f"for 1000 and {values[1_814_400]:.2f} for the 1,814,400 of Adult. The paper says "
+            '"above 200 %": that holds from two categories on.'
         )
     if outcome.figure2:
         yield "## Figure 2: Randomized and RR-Independent at p = 0.7"

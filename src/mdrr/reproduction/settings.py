@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from mdrr.errors import MdrrError
+from mdrr.reproduction.clusters import WAYS
 from mdrr.reproduction.readings import READINGS
 
 FORMAT = 1
@@ -25,6 +26,7 @@ Thresholds: TypeAlias = Literal["paper", "ours"]
 
 _CHOICES = {
     "matrix": tuple(READINGS),
+    "dependences": tuple(WAYS),
     "rounding": get_args(Rounding),
     "empty": get_args(Empty),
     "pairs": get_args(Pairs),
