@@ -31,7 +31,7 @@ class PairTable:
 
 def reported_pair(tally: Tally, design: Design, first: str, second: str) -> Array:
     """How often two attributes' categories were reported together, as they stand in the reports."""
-    tally.check(design)
+    _check(tally, design, first, second)
     shape = design.domain.project((first, second)).shape
     total = np.zeros(shape)
     for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
@@ -87,7 +87,16 @@ def unbiased_moment(
     return value, variance
 
 
+def _check(tally: Tally, design: Design, first: str, second: str) -> None:
+    tally.check(design)
+    for name in (first, second):
+        design.domain.index(name)
+    if first == second:
+        raise EstimateError(f"a pair names {first!r} twice; ask for two attributes")
+
+
 def _asked(tally: Tally, design: Design, names: tuple[str, str]) -> Unbiased:
+    _check(tally, design, *names)
     found = unbiased(tally, design, names)
     if found is None:
         raise EstimateError(f"nobody reported both {names[0]!r} and {names[1]!r}")

@@ -52,8 +52,9 @@ class ProductSpread:
         For the people who reported, only the randomization varies: given the true records the
         clusters' noises are independent, so Σ_C (E[f_C²] − E[w_C²]) / n. For a population the
         records vary too: Var(Σ_C f_C) / n, about the mean that all questionnaires together give,
-        so that one asked of a single person counts as well. With several questionnaires the
-        people's interval is the population's: who was asked what is random too.
+        so that one asked of a single person counts as well, and never less than the noise alone.
+        With several questionnaires the people's interval is the population's: who was asked what
+        is random too.
         """
         gradients = gradient(query, self.raw)
         alone = len(self.design.questionnaires) == 1
@@ -77,7 +78,8 @@ class ProductSpread:
             if of == "people" and alone:
                 variance += max(noise, 0.0) / group.n
             else:
-                variance += float((scores - mean) ** 2 @ group.counts) / group.n**2
+                moment = float((scores - mean) ** 2 @ group.counts) / group.n
+                variance += max(moment, noise) / group.n
         return Deviation(self.raw.mass(query), math.sqrt(variance))
 
     def _matrix(self, part: Part) -> Matrix:
