@@ -5,7 +5,7 @@ import pytest
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import EstimateError, SchemaError, TallyError
-from mdrr.estimation.pairs import reported_pair, unbiased_pair
+from mdrr.estimation.pairs import reported_pair, unbiased_moment, unbiased_pair
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.tallies import tally_codes
@@ -142,3 +142,35 @@ def test_reports_that_are_not_cells_have_no_reported_table():
         reported_pair(tally, design, "a", "b")
     table = unbiased_pair(tally, design, "a", "b")
     assert (np.abs(table.values - truth) < z() * np.sqrt(table.variances)).all()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_moment_is_that_of_the_table(name):
+    """E[x(first)·y(second)] from the reports is the same linear functional of the pair table."""
+    design = DESIGNS[name]
+    tally = reported(records(distribution(D, 5), 3000, 1), design, 1)
+    x, y = np.array([-1.0, 2.0]), np.array([0.5, -3.0, 1.0, 2.0])
+    mean, variance = unbiased_moment(tally, design, ("a", "c"), x, y)
+    turned, same = unbiased_moment(tally, design, ("c", "a"), y, x)
+    assert mean == pytest.approx(x @ unbiased_pair(tally, design, "a", "c").values @ y)
+    assert (turned, same) == (pytest.approx(mean), pytest.approx(variance))
+    ones = unbiased_moment(tally, design, ("a", "c"), np.ones(2), np.ones(4))
+    np.testing.assert_allclose(ones, (1, 0), atol=1e-10)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_moment_is_unbiased_and_varies_as_stated(name):
+    design, truth, trials = DESIGNS[name], distribution(D, 5, concentration=4.0), 400
+    x, y = np.array([-1.0, 2.0]), np.array([0.5, -3.0, 1.0, 2.0])
+    found = np.array(
+        [
+            unbiased_moment(
+                reported(records(truth, 400, t), design, f"moment {t}"), design, ("a", "c"), x, y
+            )
+            for t in range(trials)
+        ]
+    )
+    observed = found[:, 0].var(ddof=1)
+    wanted = x @ truth.sum(axis=1) @ y
+    assert abs(found[:, 0].mean() - wanted) < z() * np.sqrt(observed / trials)
+    assert abs(observed / found[:, 1].mean() - 1) < relative_tolerance(trials)
