@@ -1,0 +1,143 @@
+"""The three ways to learn dependences: simulation gives what the network would, and its cost."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import mdrr
+from mdrr.dependence import from_codes
+from mdrr.errors import MdrrError
+from mdrr.securesum.question import Question
+from mdrr.securesum.statement import Statement
+from mdrr.securesum.ways import assess, dependences
+from mdrr.source import SeededSource
+from tests.securesum.group import DOMAIN, codes
+
+
+@pytest.fixture(scope="module")
+def adult() -> tuple[mdrr.Domain, list[np.ndarray]]:
+    domain = mdrr.datasets.adult_domain()
+    return domain, mdrr.encode(mdrr.datasets.adult(), domain)
+
+
+def linked(n: int, seed: int = 0) -> list[np.ndarray]:
+    """Records in which region decides about smoking in half of the cases."""
+    columns = codes(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    columns[0] = np.where(rng.random(n) < 0.5, columns[1] % 2, columns[0])
+    return columns
+
+
+def test_the_secure_sum_gives_exact_dependences_and_the_known_clusters(adult) -> None:
+    domain, columns = adult
+    found = dependences(columns, domain, via="securesum")
+    assert np.array_equal(found.dependences.values, from_codes(columns, domain).values)
+    assert found.people == 32_561
+    groups = [one for one in found.cluster(max_cells=50, min_dependence=0.1) if len(one) > 1]
+    assert groups == [("relationship", "sex", "income")]
+
+
+@pytest.mark.parametrize("mode", ["paper", "aggregators"])
+@pytest.mark.parametrize("via", ["securesum", "pairs"])
+def test_sending_every_message_changes_nothing(mode: str, via: str) -> None:
+    """With the same seed, the randomized pairs are the same too: they are drawn first."""
+    options = {"p": 0.6} if via == "pairs" else {}
+    columns = linked(12)
+    quiet, loud = (
+        dependences(columns, DOMAIN, via=via, mode=mode, messages=messages,
+                    source=SeededSource(4), **options)
+        for messages in (False, True)
+    )  # fmt: skip
+    assert np.array_equal(quiet.dependences.values, loud.dependences.values)
+    assert quiet.privacy == loud.privacy
+
+
+@pytest.mark.parametrize("via", ["attributes", "pairs"])
+def test_randomized_ways_come_near_the_truth(via: str) -> None:
+    """Between the linked pair and the others lies more than the noise, at n = 20,000."""
+    columns = linked(20_000)
+    truth = from_codes(columns, DOMAIN)
+    found = dependences(columns, DOMAIN, via=via, p=0.7, source=SeededSource(3)).dependences
+    # V's noise here is below 1/(s·√n) ≈ 0.02 per degree; five of them stay far from 0.47.
+    assert found["smokes", "region"] == pytest.approx(truth["smokes", "region"], abs=0.1)
+    assert found["region", "age"] < 0.15 < found["smokes", "region"]
+
+
+def test_frames_and_codes_give_the_same() -> None:
+    columns = linked(30)
+    frame = pl.DataFrame(
+        {
+            one.name: [one.categories[code] for code in column]
+            for one, column in zip(DOMAIN.attributes, columns, strict=True)
+        }
+    )
+    by_frame = mdrr.dependences(frame, DOMAIN, via="securesum")
+    by_codes = mdrr.dependences(columns, DOMAIN, via="securesum")
+    assert np.array_equal(by_frame.dependences.values, by_codes.dependences.values)
+    again = mdrr.dependences(by_codes.tables, DOMAIN, via="securesum")
+    assert np.array_equal(again.dependences.values, by_codes.dependences.values)
+    assert again.people == 30
+
+
+def test_every_way_states_its_privacy_honestly() -> None:
+    columns = linked(2_000)
+    source = SeededSource(1)
+    pilot = dependences(columns, DOMAIN, via="attributes", epsilon=3.0, source=source).privacy
+    assert pilot.epsilon <= 3.0
+    assert pilot.shuffled is None
+    exact = dependences(columns, DOMAIN, via="securesum").privacy
+    assert math.isinf(exact.epsilon)
+    assert "No differential privacy" in str(exact)
+    assert exact.to_dict()["epsilon"] is None
+    pairs = dependences(columns, DOMAIN, via="pairs", epsilon=3.0, source=source).privacy
+    question = Question.randomized(DOMAIN, epsilon=1.0)
+    assert pairs.epsilon == pytest.approx(sum(one.epsilon for one in question.matrices), rel=1e-9)
+    assert 2.9 < pairs.epsilon <= 3.0 + 1e-9  # the sum over three tables, not one table's
+    assert pairs.shuffled is not None
+    assert pairs.shuffled[0] < pairs.epsilon
+    assert pairs.shuffled[1] == 1e-6
+
+
+def test_few_people_gain_nothing_from_shuffling() -> None:
+    privacy = dependences(linked(12), DOMAIN, via="pairs", p=0.9, source=SeededSource(1)).privacy
+    assert privacy.shuffled is not None
+    assert privacy.shuffled[0] <= privacy.epsilon
+
+
+def test_totals_that_cannot_be_are_not_assessed() -> None:
+    question = Question(DOMAIN)
+    totals = question.sums(codes(20))
+    totals[0] += 1
+    with pytest.raises(MdrrError, match="ill-formed"):
+        assess(question, totals, 20)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"via": "magic"}, "not known"),
+        ({"via": "securesum", "p": 0.5}, "not randomized"),
+        ({"via": "securesum", "minimum": 31}, "fewer than the minimum of 31"),
+        ({"via": "attributes"}, "p|epsilon"),
+        ({"via": "pairs"}, "either p or epsilon"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, object], reason: str) -> None:
+    with pytest.raises(MdrrError, match=reason):
+        dependences(codes(30), DOMAIN, **options)
+
+
+def test_opened_tables_are_for_the_exact_way_and_count_the_same_people() -> None:
+    tables = dependences(codes(30), DOMAIN, via="securesum").tables
+    with pytest.raises(MdrrError, match="needs records"):
+        dependences(tables, DOMAIN, via="pairs", p=0.5)
+    tables["smokes", "age"] = tables["smokes", "age"] + 1
+    with pytest.raises(MdrrError, match="same people"):
+        dependences(tables, DOMAIN, via="securesum")
+
+
+def test_a_statement_is_a_loss() -> None:
+    with pytest.raises(MdrrError, match="not a privacy loss"):
+        Statement(-1.0, None, "")
