@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
 import tempfile
@@ -23,13 +24,24 @@ from benchmarks.securesum_page import document
 
 import mdrr
 from mdrr.domain import Domain
+from mdrr.securesum.aggregator import Aggregator
+from mdrr.securesum.keys import Identity
+from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.message import Message
+from mdrr.securesum.opening import total
+from mdrr.securesum.organiser import Organiser, join
+from mdrr.securesum.person import make_report
 from mdrr.securesum.question import Question
 from mdrr.securesum.rehearse import rehearse
+from mdrr.securesum.roster import Batch
 from mdrr.securesum.simulate import Traffic
+from mdrr.securesum.terms import Terms, make_terms
 from mdrr.source import SystemSource
 
 PAPER_PEOPLE = (10, 25, 50, 100)
-BATCH_PEOPLE = (1_000, 8_000, 32_561)
+BATCH_PEOPLE = (1_000, 4_000, 8_000)
+ALL_OF_ADULT = 32_561
+CHUNK = 500
 ATTRIBUTES = (2, 4, 6, 8)
 SHORT = {"paper": (5, 10), "aggregators": (100, 200)}
 
@@ -66,22 +78,101 @@ def one(mode: str, n: int, attributes: int = 8) -> dict[str, Any]:
     }
 
 
+def pipelined(n: int) -> dict[str, Any]:
+    """A batch with people in one process and both aggregators in another, as on two machines."""
+    domain, codes = records(n)
+    question, source = Question(domain), SystemSource()
+    wall, cpu = time.perf_counter(), _cpu()
+    leader = Identity.generate(source)
+    servers = [Identity.generate(source, name) for name in ("Office A", "Office B")]
+    terms = make_terms("aggregators", question, leader, source, wanted=n, minimum=3)
+    organiser = Organiser(leader, terms)
+    for server in servers:
+        organiser.receive(join(server, terms, "aggregator"))
+    said, report_bytes = terms.message(leader).to_json(), 0
+    rows = np.column_stack(codes)
+    chunks = [rows[start : start + CHUNK] for start in range(0, n, CHUNK)]
+    with multiprocessing.get_context("spawn").Pool(1) as people:
+        secrets = []
+        for keys, joins in people.imap(enrol, [(said, len(chunk)) for chunk in chunks]):
+            secrets.append(keys)
+            for data in joins:
+                organiser.receive(Message.from_json(data))
+        batch = organiser.frozen
+        assert isinstance(batch, Batch)
+        listed = batch.message(leader).to_json()
+        machines = {
+            one.id: Aggregator(one, batch, organiser.enrolled, SqliteLedger(":memory:"))
+            for one in servers
+        }
+        work = [(said, listed, keys, chunk) for keys, chunk in zip(secrets, chunks, strict=True)]
+        for reports in people.imap(report, work):
+            for data in reports:
+                report_bytes += len(data)
+                message = Message.from_json(data)
+                machines[str(message.to)].receive(message)
+    lists = [machine.receive(organiser.close())[0] for machine in machines.values()]
+    openings = [
+        opening
+        for name, machine in machines.items()
+        for message in lists
+        if message.sender != name
+        for opening in machine.receive(message)
+    ]
+    totals, counted = total(openings, batch)
+    if counted != n or not np.array_equal(totals, question.sums(codes)):
+        raise AssertionError("the opened totals are not those of the records")
+    seconds = time.perf_counter() - wall
+    return {
+        "people": n,
+        "cells": question.cells,
+        "seconds": seconds,
+        "cpu": _cpu() - cpu,
+        "sent_per_person": report_bytes / n,
+    }
+
+
+def enrol(task: tuple[bytes, int]) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
+    """Fresh keys for some people, and their joins."""
+    terms, source = Terms.read(Message.from_json(task[0])), SystemSource()
+    made = [Identity.generate(source) for _ in range(task[1])]
+    keys = [(one.signing_secret, one.sealing_secret) for one in made]
+    return keys, [join(one, terms).to_json() for one in made]
+
+
+def report(task: tuple[bytes, bytes, list[tuple[bytes, bytes]], np.ndarray]) -> list[bytes]:
+    """The reports of some people, one message per aggregator."""
+    said, listed, keys, rows = task
+    terms = Terms.read(Message.from_json(said))
+    batch, source = Batch.read(Message.from_json(listed), terms), SystemSource()
+    out = []
+    for secrets, row in zip(keys, rows, strict=True):
+        vector = terms.question.encode([int(code) for code in row])
+        out += [m.to_json() for m in make_report(Identity(*secrets), batch, vector, source)]
+    return out
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and its ended children."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def network(mode: str, n: int) -> dict[str, Any]:
     """The same between real processes over HTTP on this machine, starting them included."""
     from mdrr.securesum.transport.demo import run_demo
 
     domain, codes = records(n)
-    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before, wall = _cpu(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         answer = run_demo(domain, codes, Path(folder), mode=mode, patience=300.0)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if not np.array_equal(answer["totals"], Question(domain).sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
     return {
         "mode": mode,
         "people": n,
         "seconds": time.perf_counter() - wall,
-        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "cpu": _cpu() - before,
     }
 
 
@@ -97,6 +188,8 @@ def run(short: bool = False) -> dict[str, Any]:
         for attributes in ATTRIBUTES[:: 3 if short else 1]:
             results["by_cells"].append(one(mode, n, attributes))
             _show(results["by_cells"][-1])
+    results["all_of_adult"] = pipelined(300 if short else ALL_OF_ADULT)
+    print(results["all_of_adult"], flush=True)
     results["network"] = [] if short else [network("paper", 30), network("aggregators", 30),
                                            network("paper", 100)]  # fmt: skip
     return results

@@ -1,7 +1,7 @@
 """The short version of `make bench-securesum`: bytes grow as the page says, within its limits."""
 
 import pytest
-from benchmarks.securesum import one
+from benchmarks.securesum import one, pipelined
 from benchmarks.securesum_page import document
 
 
@@ -16,13 +16,21 @@ def test_a_person_sends_less_than_10_kB_to_aggregators_for_all_of_adult() -> Non
     assert one("aggregators", 20)["sent_per_person"] < 10_000
 
 
+def test_people_and_aggregators_in_two_processes_give_the_exact_total() -> None:
+    assert pipelined(60)["people"] == 60  # it raises when the totals are not exact
+
+
 def test_the_page_is_made_of_the_results() -> None:
     row = {"mode": "paper", "people": 7, "cells": 1582, "seconds": 1.25, "cpu": 0.5}
     row |= {"sent": 10_000_000, "received": 0, "shares": 7 * 6 * 1582, "messages": 1}
     row |= {"sent_per_person": 5000.0, "received_per_person": 0.0}
     batch = {**row, "mode": "aggregators", "people": 1234, "shares": 2 * 1234 * 1582}
     network = [{"mode": "paper", "people": 30, "seconds": 12.3, "cpu": 20.0}]
-    page = document({"cores": 2, "by_people": [row, batch], "by_cells": [row], "network": network})
+    adult = {"people": 32_561, "seconds": 40.0, "cpu": 32.561, "sent_per_person": 5600.0}
+    results = {"cores": 2, "by_people": [row, batch], "by_cells": [row], "network": network}
+    page = document({**results, "all_of_adult": adult})
+    assert "All 32,561 people of Adult** with two aggregators" in page
+    assert "(1.00 ms a person" in page
     assert "| `paper` | 7 | 1,582 | 1.2 | 0.5 | 5.0 | 0.0 | 10.0 |" in page
     assert "| `aggregators` | 1,234 | n·cells | 2.00 |" in page
     assert "| `paper` | 30 | 12 | 20 |" in page
