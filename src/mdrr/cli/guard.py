@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from mdrr.cli.screen import take_notes
 from mdrr.errors import MdrrError
 
 BAD_INPUT = 2
@@ -31,18 +32,21 @@ class Guarded(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run, then exit: 0 when done, 2 on bad input, 130 when interrupted."""
+        take_notes()
         try:
             result = super().main(args, "mdrr", complete_var, False, windows_expand_args, **extra)
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
-            fail(f"{error.format_message().rstrip('.')}. {_help_of(error)}")
+            fail(f"{_sentence(error.format_message())} {_help_of(error)}")
         except MdrrError as error:
             fail(str(error))
         except UnicodeDecodeError as error:
             fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
         except OSError as error:
             fail(_file_trouble(error))
+        for line in take_notes():
+            print(line, file=sys.stderr)
         if not standalone_mode:
             return result
         sys.exit(result if isinstance(result, int) else 0)
@@ -52,6 +56,10 @@ def fail(message: str, code: int = BAD_INPUT) -> None:
     """Print one line on stderr and exit."""
     print("mdrr:", " ".join(message.split()), file=sys.stderr)
     sys.exit(code)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _help_of(error: Any) -> str:

@@ -38,9 +38,19 @@ def print_text(text: str) -> None:
     _console().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+_notes: list[str] = []
+
+
 def note(text: str) -> None:
-    """Say something beside the answer, on stderr."""
-    print(text, file=sys.stderr)
+    """Say something beside the answer, on stderr, once the command has succeeded."""
+    _notes.append(text)
+
+
+def take_notes() -> list[str]:
+    """What there is to say beside the answer; an error is said alone."""
+    taken = _notes.copy()
+    _notes.clear()
+    return taken
 
 
 @contextmanager

@@ -1,0 +1,170 @@
+"""`mdrr estimate`, `query`, `adjust` and `synth`: the library's answers, printed and in files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from mdrr.design import Design
+from mdrr.estimation import estimate
+from mdrr.files import tally_files
+from mdrr.weighting import weigh
+from tests.cli.run import answer, done, refusal
+
+
+@pytest.fixture
+def library(folder):
+    """The library's own estimate, by method."""
+    design = Design.from_json(Path("design.json").read_text(encoding="utf-8"))
+    tally = tally_files(["reports.parquet"], design)
+    return lambda method="product", **options: estimate(tally, design, method, **options)
+
+
+@pytest.mark.parametrize("source", ["tally.json", "reports.parquet"])
+@pytest.mark.parametrize("method", ["product", "adjust"])
+def test_tables_are_those_of_the_library(library, source, method):
+    fields = answer(
+        f"estimate {source} -d design.json --table visits,smokes --table age "
+        f"--method {method} --level 0.9"
+    )
+    assert (fields["n"], fields["method"], fields["level"]) == (600, method, 0.9)
+    assert [t["attributes"] for t in fields["tables"]] == [["visits", "smokes"], ["age"]]
+    wanted = library(method).table("visits", "smokes", level=0.9)
+    cells = fields["tables"][0]["cells"]
+    assert [c["labels"] for c in cells] == [[v, s] for v in (0, 1, 2) for s in ("no", "yes")]
+    for key, values in {
+        "probability": wanted.values,
+        "low": wanted.low,
+        "high": wanted.high,
+    }.items():
+        assert np.allclose([c[key] for c in cells], values.ravel(), rtol=1e-12)
+
+
+def test_every_attribute_is_shown_when_none_is_named(library):
+    printed = done("estimate tally.json -d design.json")
+    for name in ("smokes", "age", "visits", "insured"):
+        assert name in printed
+    assert "[18, 65)" in printed
+    assert "600 reports, method product, 95% intervals" in printed
+
+
+def test_a_projection_is_passed_on(library):
+    for projection in ("clip", "bayes"):
+        fields = answer(f"estimate tally.json -d design.json --table age --projection {projection}")
+        wanted = library(projection=projection).table("age").values
+        assert np.allclose([c["probability"] for c in fields["tables"][0]["cells"]], wanted)
+
+
+def test_tables_go_into_files(library):
+    done("estimate tally.json -d design.json --table smokes,age -o t.csv")
+    done("estimate tally.json -d design.json --table smokes,age -o t.parquet")
+    fields = answer("estimate tally.json -d design.json --table smokes,age -o t.json")
+    table = pyarrow.parquet.read_table("t.parquet")
+    assert table.column_names == ["smokes", "age", "probability", "low", "high"]
+    assert pyarrow.csv.read_csv("t.csv").to_pydict() == table.to_pydict()
+    assert json.loads(Path("t.json").read_text(encoding="utf-8")) == fields
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("--table sex", "no attribute 'sex'. Known: 'smokes'"),
+        ("--table smokes,smokes", "named twice"),
+        ("--method magic", "no method 'magic'. Known: 'product'"),
+        ("--projection magic", "'magic'"),
+        ("--level 95", "level=95"),
+        ("-o t.xlsx", "does not say its format"),
+        ("-o t.csv", "several tables go into one .json file"),
+    ],
+)
+def test_estimates_that_cannot_be_made(folder, options, complaint):
+    assert complaint in refusal(f"estimate tally.json -d design.json {options}")
+
+
+def test_counts_are_those_of_the_library(library):
+    where = "smokes == 'yes' and visits >= 1"
+    for extra, of in (("", "people"), (" --population", "population")):
+        fields = answer(f'query tally.json -d design.json "{where}" --level 0.8{extra}')
+        wanted = library().count(where, level=0.8, of=of)
+        assert fields == {
+            "where": where,
+            "n": 600,
+            "value": wanted.value,
+            "low": wanted.low,
+            "high": wanted.high,
+            "share": wanted.share,
+            "level": 0.8,
+            "method": "product",
+            "of": of,
+        }
+    printed = done(f'query tally.json reports.parquet -d design.json "{where}"')
+    assert "of 1,200 people" in printed
+    assert "95% interval" in printed
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [
+        ("smokes = 'yes'", "cannot be read near column"),
+        ("smokes == 'often'", "'smokes' has no category 'often'"),
+        ("smoker == 'yes'", "no attribute 'smoker'"),
+        ("smokes < 'yes'", "'smokes' is nominal"),
+        ("age < 20", "compare it with < or >= and one of its edges"),
+        ("__import__('os').system('true')", "is not a condition"),
+    ],
+)
+def test_queries_that_cannot_be_read(folder, where, complaint):
+    assert complaint in refusal("query", "tally.json", "-d", "design.json", where)
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.csv", "r.jsonl"])
+def test_weights_are_those_of_the_library(folder, name):
+    done(f"randomize people.csv -d design.json -o {name} --seed 1")
+    fields = answer(f"adjust {name} -d design.json -o w.parquet --tolerance 1e-6")
+    assert (fields["n"], fields["stopped"], fields["unreached"]) == (600, "tolerance", [])
+    assert fields["residual"] < 1e-6
+    design = Design.from_json(Path("design.json").read_text(encoding="utf-8"))
+    wanted = weigh(pyarrow.parquet.read_table("reports.parquet"), design, tolerance=1e-6)
+    found = pyarrow.parquet.read_table("w.parquet")
+    assert found.drop("weight").equals(wanted.drop("weight"))
+    assert np.allclose(found["weight"], wanted["weight"])
+
+
+def test_several_files_are_weighed_together(folder):
+    done("randomize people.csv -d design.json -o more.csv --seed 2")
+    printed = done("adjust reports.parquet more.csv -d design.json -o w.csv --sweeps 2")
+    assert "Wrote 1,200 records with weights" in printed
+    assert "Stopped by sweeps after 2 sweeps" in printed
+    weights = pyarrow.csv.read_csv("w.csv")["weight"].to_numpy()
+    assert weights.mean() == pytest.approx(1)
+
+
+def test_what_cannot_be_weighed_is_refused(folder):
+    assert "a tally has no records" in refusal("adjust tally.json -d design.json -o w.csv")
+    done("design survey.toml --size 2 --epsilon 3 -o pairs.json")
+    done("randomize people.csv -d pairs.json -o p.parquet")
+    line = refusal("adjust p.parquet -d pairs.json -o w.csv")
+    assert "several questionnaires" in line
+    assert not Path("w.csv").exists()
+
+
+def test_repeated_records_have_the_estimated_shares(library):
+    assert "Wrote 600 synthetic records" in done("synth tally.json -d design.json -o s.parquet")
+    table = pyarrow.parquet.read_table("s.parquet")
+    shares = pa.compute.mean(pa.compute.equal(table["smokes"], "yes")).as_py()
+    # each of the 36 combinations is rounded by less than one record
+    assert abs(shares - library().table("smokes").values[1]) < 36 / 600
+
+
+def test_drawn_records_are_as_many_as_asked_and_come_again(folder):
+    done("synth tally.json -d design.json --how sample -n 50 --seed 3 -o a.csv")
+    fields = answer("synth tally.json -d design.json --how sample -n 50 --seed 3 -o b.csv")
+    assert fields == {"n": 50, "how": "sample", "method": "product", "out": "b.csv"}
+    assert Path("a.csv").read_text() == Path("b.csv").read_text()
+    assert "how='steal'" in refusal("synth tally.json -d design.json --how steal -o c.csv")
+    assert "n=0" in refusal("synth tally.json -d design.json -n 0 -o c.csv")
+    assert not Path("c.csv").exists()

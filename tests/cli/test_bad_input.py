@@ -1,0 +1,174 @@
+"""Every kind of bad input ends in one clear line, and leaves what stood as it stood."""
+
+import json
+
+import pytest
+
+from tests.cli.run import done, refusal
+
+DESIGN = "design survey.toml -o design.json"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("", "give either p or epsilon"),
+        ("--p 0.5 --epsilon 1", "give either p or epsilon"),
+        ("--p 0", "p=0.0"),
+        ("--p 1", "p=1.0"),
+        ("--p -0.1", "p=-0.1"),
+        ("--p nan", "p=nan"),
+        ("--epsilon 0", "ε=0"),
+        ("--epsilon -1", "ε=-1"),
+        ("--epsilon nan", "ε=nan"),
+        ("--epsilon inf", "ε=inf"),
+        ("--epsilon 2000", "ε="),
+        ("--protocol joint --epsilon 200", "ε="),
+        ("--protocol jiont --p 0.5", "there is no protocol 'jiont'"),
+        ("--protocol sampled --epsilon 1", "'sampled' needs size"),
+        ("--size 2 --p 0.5", "'sampled' needs epsilon, and takes no p"),
+        ("--size 0 --epsilon 1", "between 1 and 4 attributes"),
+        ("--size 5 --epsilon 1", "between 1 and 4 attributes"),
+        ("--protocol joint --size 2 --epsilon 1", "size goes with protocol 'sampled'"),
+        ("--p 0.5 --clusters smokes+age,smokes+age,visits,insured", "listed twice"),
+        ("--p 0.5 --clusters smokes+age,age+visits,insured", "'age' is in two clusters"),
+        ("--p 0.5 --clusters smokes+age,visits", "no cluster holds 'insured'"),
+        ("--p 0.5 --clusters smokes+aeg,visits,insured", "no attribute 'aeg'"),
+        ("--p 0.5 --protocol clusters", "'clusters' needs clusters"),
+    ],
+)
+def test_designs_that_cannot_be_made(folder, options, complaint):
+    before = (folder / "design.json").read_bytes()
+    assert complaint in refusal(f"{DESIGN} {options}")
+    assert (folder / "design.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("survey", "complaint"),
+    [
+        ("title = 'x'", "no [[attributes]]"),
+        ("[[attributes]]\nname = 'a'\ncategories = ['x']", "'a' has 1 categories"),
+        ("[[attributes]]\nname = 'a'\ncategories = ['x', 'x']", "'x' twice"),
+        ("[[attributes]]\nname = 'a'\nedges = [0, nan, 2]", "not a finite number"),
+        ("[[attributes]]\nname = 'a'\ncategorys = ['x', 'y']", "Did you mean 'categories'?"),
+        (
+            "[[attributes]]\nname = 'a'\ncategories = ['x', 'y']\n" * 2,
+            "the attribute 'a' is declared twice",
+        ),
+    ],
+)
+def test_surveys_that_cannot_be_asked(folder, survey, complaint):
+    (folder / "bad.toml").write_text(survey)
+    line = refusal("design bad.toml --p 0.5")
+    assert line.startswith("bad.toml: ")
+    assert complaint in line
+
+
+def test_one_attribute_is_enough(folder):
+    (folder / "one.toml").write_text("[[attributes]]\nname = 'smokes'\ncategories = ['no', 'yes']")
+    done("design one.toml --p 0.5 -o one.json")
+    done("randomize people.csv -d one.json -o one.csv")
+    done("tally one.csv -d one.json -o one-tally.json")
+    assert "of 600 people" in done("query one-tally.json -d one.json \"smokes == 'no'\"")
+    line = refusal("dependence one-tally.json -d one.json")
+    assert "dependence needs at least two attributes" in line
+
+
+HEADER = "smokes,age,visits,insured"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"{HEADER}\nsometimes,3,0,true\n", "'smokes' has no category 'sometimes'"),
+        (f"{HEADER}\nno,3,7,true\n", "'visits' has no category '7'"),
+        (f"{HEADER}\nno,3,0,maybe\n", "'insured' has no category 'maybe'"),
+        (f"{HEADER}\nno,130,0,true\n", "1 values outside its bins [0, 120]"),
+        (f"{HEADER}\n,3,0,true\n", "'smokes' has 1 missing values. Declare a category"),
+        (f"{HEADER}\nno,NaN,0,true\n", "'age' has 1 missing values. Declare a category"),
+        ("smoker,age,visits,insured\nno,3,0,true\n", "has no column 'smokes'. It has 'smoker'"),
+        (f"{HEADER},age\nno,3,0,true,3\n", "two columns named 'age'"),
+        (f"{HEADER}\n", "has no rows"),
+        ("", "is empty"),
+        (f"{HEADER}\nno,3,0\n", "row 2 has 3 cells instead of 4"),
+    ],
+)
+def test_people_that_cannot_be_randomized(folder, text, complaint):
+    (folder / "bad.csv").write_text(text)
+    before = (folder / "reports.parquet").read_bytes()
+    assert complaint in refusal("randomize bad.csv -d design.json -o reports.parquet")
+    assert (folder / "reports.parquet").read_bytes() == before
+    assert not list(folder.glob(".*.part"))
+
+
+def test_reports_of_another_design(folder):
+    done("design survey.toml --p 0.6 -o other.json")
+    done("randomize people.csv -d design.json -o reports.csv")
+    done("randomize people.csv -d design.json -o reports.jsonl")
+    for file in ("reports.parquet", "reports.csv", "reports.jsonl", "tally.json"):
+        line = refusal(f"tally {file} -d other.json -o mixed.json")
+        assert file in line
+        assert "Use the design" in line
+    assert not (folder / "mixed.json").exists()
+
+
+def test_codes_out_of_range(folder, design):
+    report = {"design": design["fingerprint"], "questionnaire": 0, "codes": [0, 3, 0, 0]}
+    (folder / "r.jsonl").write_text(json.dumps(report))
+    line = refusal("tally r.jsonl -d design.json -o t.json")
+    assert "line 1: the code of 'age' is not in 0…2" in line
+    tally = json.loads((folder / "tally.json").read_text())
+    tally["questionnaires"][0]["codes"][1][0] = 3
+    (folder / "t.json").write_text(json.dumps(tally))
+    assert "'age' is outside 0…2" in refusal("query t.json -d design.json \"smokes == 'no'\"")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "complaint"),
+    [
+        ({"kind": "dense", "weights": [[32768, 32768], [40000, 20000]]}, "row"),
+        ({"kind": "dense", "weights": [[32768, 32768], [32768, 32768]]}, "singular"),
+        ({"kind": "dense", "weights": [[65536.5, 0], [0, 65536]]}, "integer"),
+        ({"kind": "constant", "cells": 2, "diagonal": 32768, "off": 32768}, "singular"),
+        ({"kind": "constant", "cells": 3, "diagonal": 32768, "off": 16384}, "3 cells"),
+        ({"kind": "magic"}, "'kind'"),
+        ({}, "'kind'"),
+    ],
+)
+def test_designs_with_a_matrix_that_is_none(folder, design, matrix, complaint):
+    del design["fingerprint"]
+    design["questionnaires"][0]["clusters"][0]["matrix"] = matrix
+    (folder / "bad.json").write_text(json.dumps(design))
+    line = refusal("privacy bad.json")
+    assert line.startswith("bad.json: ")
+    assert complaint in line
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda d: d | {"mdrr": 99}, "format 99"),
+        (lambda d: d | {"fingerprint": "0" * 64}, "was changed after it was published"),
+        (lambda d: d | {"questionnaires": []}, "at least one questionnaire"),
+        (lambda d: {k: v for k, v in d.items() if k != "attributes"}, "no 'attributes'"),
+        (lambda d: [d], "a design is a JSON object"),
+    ],
+)
+def test_design_files_that_are_none(folder, design, change, complaint):
+    (folder / "bad.json").write_text(json.dumps(change(design)))
+    for command in ("privacy bad.json", "tally reports.parquet -d bad.json -o t.json"):
+        line = refusal(command)
+        assert line.startswith("bad.json: ")
+        assert complaint in line
+
+
+def test_design_and_tally_files_that_are_not_json(folder):
+    (folder / "bad.json").write_text("{")
+    assert refusal("privacy bad.json").startswith("bad.json: the design is not JSON")
+    assert refusal("query bad.json -d design.json 'insured'").startswith("bad.json: this is not a")
+
+
+def test_outputs_that_cannot_be_written(folder):
+    command = "randomize people.csv -d design.json -o"
+    assert "there is no folder" in refusal(f"{command} nowhere/r.csv")
+    assert "does not say its format" in refusal(f"{command} reports.xlsx")

@@ -1,0 +1,120 @@
+"""`mdrr randomize`, `mdrr tally` and `mdrr respond`: what people send, and how it is counted."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from mdrr.design import Design
+from mdrr.files import read_people, tally_files
+from mdrr.frames import randomize
+from mdrr.source import SeededSource
+from mdrr.tallies import Tally
+from tests.cli.run import answer, done, refusal, run
+
+
+def load(path: str) -> Design:
+    return Design.from_json(Path(path).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("options", ["--p 0.6", "--size 2 --epsilon 4"])
+def test_reports_are_those_of_the_library(folder, domain, options):
+    done(f"design survey.toml {options} -o d.json")
+    fields = answer("randomize people.csv -d d.json -o r.parquet --seed 7")
+    design = load("d.json")
+    people = pa.concat_tables(t.unify_dictionaries() for t in read_people("people.csv", domain))
+    wanted = randomize(people, design, source=SeededSource(7))
+    found = pyarrow.parquet.read_table("r.parquet")
+    assert found.equals(wanted, check_metadata=True)
+    assert fields == {
+        "n": 600,
+        "design": design.fingerprint,
+        "epsilon": design.epsilon,
+        "out": "r.parquet",
+    }
+
+
+def test_true_columns_that_were_not_asked_stay_behind(folder):
+    done("randomize people.csv -d design.json -o r.csv")
+    assert "secret" not in Path("r.csv").read_text()
+    assert pyarrow.csv.read_csv("r.csv").column_names == ["smokes", "age", "visits", "insured"]
+
+
+def test_without_a_seed_reports_differ_and_a_seed_is_warned_of(folder):
+    done("randomize people.csv -d design.json -o a.csv")
+    done("randomize people.csv -d design.json -o b.csv")
+    assert Path("a.csv").read_text() != Path("b.csv").read_text()
+    result = run("randomize people.csv -d design.json -o a.csv --seed 1")
+    assert "--seed is for simulation" in result.stderr
+
+
+def test_tallies_and_reports_of_every_format_merge(folder):
+    for name in ("a.csv", "b.jsonl", "c.parquet"):
+        done(f"randomize people.csv -d design.json -o {name}")
+    fields = answer("tally tally.json a.csv b.jsonl c.parquet -d design.json -o all.json")
+    assert fields["n"] == 2400
+    design = load("design.json")
+    total = Tally.from_json(Path("all.json").read_text(), design)
+    assert total == tally_files(["reports.parquet", "a.csv", "b.jsonl", "c.parquet"], design)
+    assert fields["distinct"] == len(total.groups[0].counts)
+    printed = done("tally tally.json a.csv -d design.json -o all.json")
+    assert printed.startswith("Wrote all.json: 1,200 reports")
+
+
+def test_reports_that_do_not_say_their_design_are_mentioned_once(folder):
+    for name in ("a.csv", "b.csv"):
+        done(f"randomize people.csv -d design.json -o {name}")
+        Path(f"{name}.mdrr.json").unlink()
+    result = run("tally a.csv b.csv reports.parquet -d design.json -o all.json")
+    assert result.exit_code == 0
+    assert result.stderr.count("does not say its design") == 1
+    assert "a.csv and 1 more" in result.stderr
+    assert run("tally reports.parquet -d design.json -o all.json").stderr == ""
+
+
+def test_one_person_answers_and_sees_what_leaves(folder):
+    done("design survey.toml --epsilon 80 -o sure.json")  # the truth is all but always sent
+    result = run("respond -d sure.json -s survey.toml", stdin="2\n9\nx\n\n3\n1\n2\n")
+    assert result.exit_code == 0
+    report = json.loads(result.stdout)
+    assert report == {
+        "design": load("sure.json").fingerprint,
+        "questionnaire": 0,
+        "codes": [1, 2, 0, 1],
+    }
+    assert "Do you smoke?" in result.stderr
+    assert "2. Yes, daily" in result.stderr
+    assert "This leaves" in result.stderr
+    assert "visits: 0" in result.stderr
+    Path("me.jsonl").write_text(result.stdout)
+    assert answer("tally me.jsonl -d sure.json -o me.json")["n"] == 1
+
+
+def test_a_person_is_asked_only_what_she_was_drawn_for(folder):
+    done("design survey.toml --size 2 --epsilon 32 -o pairs.json")
+    result = run("respond -d pairs.json -o me.jsonl", stdin="1\n1\n")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert result.stderr.count("1 to ") == 2
+    assert json.loads(Path("me.jsonl").read_text())["codes"] == [0]
+
+
+def test_answers_that_end_early_send_nothing(folder):
+    result = run("respond -d design.json -o me.jsonl", stdin="1\n")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("mdrr: the answers ended early; nothing was sent\n")
+    assert not Path("me.jsonl").exists()
+
+
+def test_a_design_or_survey_that_is_not_the_published_one_asks_nothing(folder, design):
+    Path("changed.json").write_text(json.dumps(design | {"fingerprint": "0" * 64}))
+    assert "changed.json: the design is not as published" in refusal("respond -d changed.json")
+    assert "survey.toml: not a design" in refusal("respond -d survey.toml")
+    Path("other.toml").write_text(
+        Path("survey.toml").read_text().replace('"yes"]', '"Yes"]').replace("yes =", "Yes =")
+    )
+    line = refusal("respond -d design.json -s other.toml")
+    assert "not the survey of this design, see 'smokes'" in line

@@ -1,0 +1,62 @@
+"""Every command is documented, shows an example, and its examples run as printed."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from mdrr.cli import COMMANDS
+from tests.cli.run import done
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+NAMES = [name for name, _ in COMMANDS]
+SECTIONS = dict(re.findall(r"^## mdrr ([\w-]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+
+
+def undocumented(names, sections) -> list[str]:
+    return [name for name in names if f"mdrr {name} " not in sections.get(name, "")]
+
+
+def test_every_command_has_a_section_with_an_example():
+    assert undocumented(NAMES, SECTIONS) == []
+    assert [name for name in SECTIONS if name not in NAMES] == []
+
+
+def test_a_command_without_a_section_or_an_example_is_found():
+    assert undocumented([*NAMES, "new"], SECTIONS) == ["new"]
+    assert undocumented(["new"], {"new": "Does something."}) == ["new"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_shows_the_example_that_the_documentation_shows(name):
+    shown = import_module(f"mdrr.cli.{name}").EXAMPLE
+    assert shown.startswith(f"mdrr {name} ")
+    assert shown in SECTIONS[name]
+    if name != "securesum":  # a group: each of its commands shows its own
+        printed = " ".join(done(name, "--help").split())
+        assert f"Example: {shown}" in printed
+
+
+def test_the_examples_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    blocks = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    ran = set()
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        if program == "python":
+            subprocess.run([sys.executable, *arguments], check=True)
+            continue
+        assert program == "mdrr"
+        ran.add(arguments[0])
+        stdin = "1\n" * 8 if arguments[0] == "respond" else None
+        assert done(*arguments, stdin=stdin), line
+    processes = {"relay", "party", "aggregator", "securesum"}  # these need one another
+    assert ran == set(NAMES) - processes

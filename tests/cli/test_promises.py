@@ -1,0 +1,74 @@
+"""`mdrr privacy` and `mdrr theory`: the library's numbers before anyone is asked."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mdrr.design import Design
+from mdrr.privacy import account, in_words, shuffled
+from mdrr.theory import compare, frequency_errors, influence, people_needed
+from tests.cli.run import answer, done, refusal
+
+
+@pytest.fixture(params=["--p 0.7", "--size 2 --epsilon 3"])
+def made(request, folder):
+    done(f"design survey.toml {request.param} -o d.json")
+    return Design.from_json(Path("d.json").read_text(encoding="utf-8"))
+
+
+def test_privacy_is_the_librarys_account(made):
+    assert answer("privacy d.json") == {
+        **account(made).to_dict(),
+        "words": list(in_words(made)),
+        "shuffled": None,
+    }
+    mixed = answer("privacy d.json --shuffled 1000 --delta 1e-6")["shuffled"]
+    assert mixed == shuffled(made, 1000, 1e-6).to_dict()
+
+
+def test_privacy_in_words(made):
+    printed = " ".join(done("privacy d.json --shuffled 1000").split())
+    for sentence in in_words(made):
+        assert sentence in printed
+    assert f"One person spends ε = {made.epsilon:.4f} in all" in printed
+    assert "Mixed with 1,000 reports" in printed
+
+
+def test_theory_is_the_librarys(made):
+    fields = answer("theory d.json --n 1000 --alpha 0.1 --error 0.05")
+    assert fields["comparison"] == compare(made.domain.shape, 1000, made.epsilon, 0.1).to_dict()
+    rows = iter(fields["clusters"])
+    for questionnaire in made.questionnaires:
+        people = round(1000 / len(made.questionnaires))
+        for cluster in questionnaire.clusters:
+            row, matrix = next(rows), cluster.matrix
+            even = np.full(matrix.cells, 1 / matrix.cells)
+            wanted = frequency_errors(matrix, even, people, 0.1).to_dict()
+            assert {key: row[key] for key in wanted} == wanted
+            assert row["name"] == cluster.name
+            assert row["forged"] == influence(matrix).swing
+            needed = people_needed(even, matrix=matrix, absolute=0.05, alpha=0.1)
+            assert row["people_needed"] == pytest.approx(needed * len(made.questionnaires), abs=1)
+    assert next(rows, None) is None
+
+
+def test_theory_is_printed(made):
+    printed = done("theory d.json --n 1000")
+    assert "Errors with probability 95%" in printed
+    assert "RR-Independent" in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("theory design.json --n 0", "n=0"),
+        ("theory design.json --n 10 --alpha 2", "2"),
+        ("theory design.json --n 10 --error 0", "0"),
+        ("theory design.json", "Missing option '--n'"),
+        ("privacy design.json --shuffled 0", "0"),
+        ("privacy design.json --shuffled 10 --delta 2", "2"),
+    ],
+)
+def test_promises_that_cannot_be_made(folder, command, complaint):
+    assert complaint in refusal(command)
