@@ -3,6 +3,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
 from mdrr.frames import (
@@ -16,7 +17,8 @@ from mdrr.frames import (
     stated_fingerprint,
     tally,
 )
-from mdrr.matrix import Constant
+from mdrr.matrix import constant_matrix
+from mdrr.matrix.banded import Banded
 from mdrr.protocols import independent, sampled
 from mdrr.source import SeededSource
 from mdrr.tallies import tally_reports
@@ -38,6 +40,7 @@ CODES = {
 }
 DESIGN = independent(MIXED, p=0.5)
 PAIRS = sampled(MIXED, 2, epsilon=3.0)
+BANDED = Cluster(("age",), Banded(3, width=1, low=6000, total=2**16))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: backend.name)
@@ -261,11 +264,40 @@ def test_decimals_are_not_categories(backend):
         infer_domain(backend.make({"w": [1.5, 2.0]}))
 
 
-def test_matrices_whose_reports_are_not_cells_travel_as_numbers(monkeypatch, backend):
-    monkeypatch.setattr(Constant, "reports_cells", False, raising=False)
-    reports = randomize(backend.make(PEOPLE), DESIGN, source=SeededSource(3))
-    assert set(backend.to_dict(reports)) == set(MIXED.names)
-    assert all(type(v) is int for column in backend.to_dict(reports).values() for v in column)
-    assert tally(reports, DESIGN).n == 4
-    with pytest.raises(TallyError, match="outside 0…1"):
-        tally(backend.make({**backend.to_dict(reports), "smokes": [0, 1, 2, 0]}), DESIGN)
+@pytest.mark.parametrize(
+    "design",
+    [
+        sampled(MIXED, 2, epsilon=0.3, report="subset"),
+        Design(MIXED, (Questionnaire((*DESIGN.clusters[:3], BANDED)),)),
+        # The age goes out as a number, or as a label together with another answer.
+        Design(
+            MIXED,
+            (
+                Questionnaire((*DESIGN.clusters[:2], BANDED), 2**15),
+                Questionnaire((Cluster(("children", "age"), constant_matrix(12, p=0.5)),), 2**15),
+            ),
+        ),
+    ],
+    ids=["subset", "banded", "both"],
+)
+def test_reports_that_are_no_combination_travel_as_numbers(backend, design):
+    people = {name: column * 50 for name, column in PEOPLE.items()}
+    reports = randomize(backend.make(people), design, source=SeededSource(3))
+    values = backend.to_dict(reports)
+    coded = [name for name in values if name.endswith(" (code)")]
+    assert coded
+    assert all(v is None or v == int(v) for name in coded for v in values[name])
+    whole = report_codes(reports, design)
+    assert tally(reports, design) == tally_reports(whole, design)
+    assert report_table(whole, design).to_pydict() == values
+    wrong = {**values, coded[0]: [None if v is None else 10**6 for v in values[coded[0]]]}
+    with pytest.raises(TallyError, match="is outside 0…"):
+        tally(backend.make(wrong), design)
+
+
+def test_an_attribute_that_takes_the_reports_own_column_is_refused():
+    domain = Domain((Attribute(QUESTIONNAIRE, ("x", "y")), Attribute("b", ("x", "y"))))
+    people = pa.table({QUESTIONNAIRE: ["x", "y"], "b": ["x", "y"]})
+    assert tally(randomize(people, independent(domain, p=0.5)), independent(domain, p=0.5)).n == 2
+    with pytest.raises(SchemaError, match="rename the attribute"):
+        randomize(people, sampled(domain, 1, epsilon=1.0))

@@ -9,7 +9,7 @@ from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.survey import Question, Settings, Survey
 
 ROOT = Path(__file__).resolve().parents[1]
-DOMAIN = Domain(tuple(Attribute(name, ("x", "y")) for name in "abc"))
+DOMAIN = Domain(tuple(Attribute(name, ("x", "y", "z"), kind="ordinal") for name in "abc"))
 
 FULL = """
 title = "Health"
@@ -164,6 +164,11 @@ def test_a_survey_file_is_named_in_its_errors(tmp_path):
             clustered(DOMAIN, [["a", "b"], ["c"]], p=0.4),
         ),
         (Settings("sampled", epsilon=1.0, size=2), sampled(DOMAIN, 2, epsilon=1.0)),
+        (
+            Settings("sampled", epsilon=0.2, size=2, report="subset"),
+            sampled(DOMAIN, 2, epsilon=0.2, report="subset"),
+        ),
+        (Settings(p=0.4, ordered="banded"), independent(DOMAIN, p=0.4, ordered="banded")),
     ],
 )
 def test_settings_make_the_protocols_designs(settings, design):

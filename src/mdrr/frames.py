@@ -2,7 +2,8 @@
 
 A frame of people has one column per attribute; a frame of reports has the same columns with
 randomized labels, null where a person was not asked, and a `questionnaire` column when the design
-has more than one. Columns of other names never leave.
+has more than one. A cluster whose reports are no combination of labels has a column of numbers
+instead, `a+b (code)`. Columns of other names never leave.
 """
 
 from __future__ import annotations
@@ -228,12 +229,18 @@ def report_columns(design: Design) -> dict[str, Attribute | None]:
     columns: dict[str, Attribute | None] = {}
     if len(design.questionnaires) > 1:
         columns[QUESTIONNAIRE] = None
+        if QUESTIONNAIRE in design.domain.names:
+            raise SchemaError(
+                f"reports need the column {QUESTIONNAIRE!r} for themselves; rename the attribute"
+            )
     columns |= {a.name: a for a in design.domain.attributes if a.name in names}
-    return columns | {c.name: None for c in clusters if not c.matrix.reports_cells}
+    codes = [c for c in clusters if not c.matrix.reports_cells]
+    return columns | {name: None for c in codes for name in _columns_of(c)}
 
 
 def _columns_of(cluster: Cluster) -> tuple[str, ...]:
-    return cluster.attributes if cluster.matrix.reports_cells else (cluster.name,)
+    """The columns a cluster's reports fill; a report that is no cell of labels is a number."""
+    return cluster.attributes if cluster.matrix.reports_cells else (f"{cluster.name} (code)",)
 
 
 def _whole(column: Any, name: str) -> npt.NDArray[np.int64]:

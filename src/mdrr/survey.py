@@ -22,6 +22,13 @@ from mdrr.protocols import clustered, independent, joint, sampled
 
 PROTOCOLS = ("independent", "joint", "clusters", "sampled")
 
+_GOES_WITH = {
+    "clusters": "clusters",
+    "size": "sampled",
+    "report": "sampled",
+    "ordered": "independent",
+}
+
 _ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "question", "labels")
 _SURVEY_KEYS = ("title", "introduction", "design", "attributes")
 
@@ -60,6 +67,8 @@ class Settings:
         epsilon: instead of p, what one person spends; `{name: ε}` too for `"independent"`.
         clusters: for `"clusters"`, a partition of the attributes.
         size: for `"sampled"`, how many attributes each person is asked.
+        report: for `"sampled"`, `"cell"` or `"subset"`: see `mdrr.sampled`.
+        ordered: for `"independent"`, `"constant"` or `"banded"`: see `mdrr.independent`.
 
     Example:
         >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
@@ -72,6 +81,8 @@ class Settings:
     epsilon: float | Mapping[str, float] | None = None
     clusters: tuple[tuple[str, ...], ...] | None = None
     size: int | None = None
+    report: str | None = None
+    ordered: str | None = None
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -86,20 +97,19 @@ class Settings:
                 continue
             if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
                 raise DesignError(f"{key} = {value!r} is not a number")
-        self._need("clusters", "clusters", "as in [['a', 'b'], ['c']]")
-        self._need("size", "sampled", "how many attributes each person is asked")
-
-    def _need(self, key: str, protocol: str, hint: str) -> None:
-        given = getattr(self, key) is not None
-        if self.protocol == protocol and not given:
-            raise DesignError(f"protocol {protocol!r} needs {key}: {hint}")
-        if self.protocol != protocol and given:
-            raise DesignError(f"{key} goes with protocol {protocol!r}, not {self.protocol!r}")
+        if self.protocol == "clusters" and self.clusters is None:
+            raise DesignError("protocol 'clusters' needs clusters, as in [['a', 'b'], ['c']]")
+        if self.protocol == "sampled" and self.size is None:
+            raise DesignError("protocol 'sampled' needs size: how many attributes each is asked")
+        for key, protocol in _GOES_WITH.items():
+            if getattr(self, key) is not None and self.protocol != protocol:
+                raise DesignError(f"{key} goes with protocol {protocol!r}, not {self.protocol!r}")
 
     def make(self, domain: Domain) -> Design:
         """The design of these settings over a domain."""
         if self.protocol == "independent":
-            return independent(domain, p=self.p, epsilon=self.epsilon)
+            ordered: Any = self.ordered or "constant"
+            return independent(domain, p=self.p, epsilon=self.epsilon, ordered=ordered)
         if isinstance(self.epsilon, Mapping):
             raise DesignError("one ε per attribute goes with protocol 'independent'")
         if self.protocol == "joint":
@@ -108,7 +118,8 @@ class Settings:
             return clustered(domain, self.clusters or (), p=self.p, epsilon=self.epsilon)
         if self.p is not None or self.epsilon is None:
             raise DesignError("protocol 'sampled' needs epsilon, and takes no p")
-        return sampled(domain, self.size or 0, epsilon=self.epsilon)
+        report: Any = self.report or "cell"
+        return sampled(domain, self.size or 0, epsilon=self.epsilon, report=report)
 
 
 @dataclass(frozen=True)

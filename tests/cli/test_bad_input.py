@@ -35,6 +35,10 @@ DESIGN = "design survey.toml -o design.json"
         ("--p 0.5 --clusters smokes+age,visits", "no cluster holds 'insured'"),
         ("--p 0.5 --clusters smokes+aeg,visits,insured", "no attribute 'aeg'"),
         ("--p 0.5 --protocol clusters", "'clusters' needs clusters"),
+        ("--p 0.5 --ordered bandid", "choose 'constant' or 'banded'"),
+        ("--size 2 --epsilon 1 --report set", "choose 'cell' or 'subset'"),
+        ("--p 0.5 --report subset", "report goes with protocol 'sampled'"),
+        ("--protocol joint --p 0.5 --ordered banded", "ordered goes with protocol 'independent'"),
     ],
 )
 def test_designs_that_cannot_be_made(folder, options, complaint):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,11 @@ from tests.cli.run import answer, done, run
             lambda d: clustered(d, [["smokes", "visits"], ["age"], ["insured"]], p=0.4),
         ),
         ("--size 2 -e 3", lambda d: sampled(d, 2, epsilon=3.0)),
+        (
+            "--size 2 -e 0.5 --report subset",
+            lambda d: sampled(d, 2, epsilon=0.5, report="subset"),
+        ),
+        ("--p 0.4 --ordered banded", lambda d: independent(d, p=0.4, ordered="banded")),
     ],
 )
 def test_the_file_is_the_design_of_the_library(folder, domain, options, make):
@@ -50,16 +56,18 @@ def test_long_designs_are_cut_in_print_but_not_in_json(folder):
 
 
 def test_options_stand_over_the_surveys_settings(folder):
-    base = Settings("sampled", epsilon=2.0, size=3)
-    assert settings(base, None, None, None, None, None) == base
-    assert settings(base, None, None, 1.0, None, None) == Settings("sampled", epsilon=1.0, size=3)
-    assert settings(base, None, None, None, None, 2) == Settings("sampled", epsilon=2.0, size=2)
-    assert settings(base, "joint", None, None, None, None) == Settings("joint", epsilon=2.0)
-    assert settings(base, "joint", 0.5, None, None, None) == Settings("joint", p=0.5)
-    assert settings(base, None, 0.5, None, "a+b,c", None) == Settings(
-        "clusters", p=0.5, clusters=(("a", "b"), ("c",))
+    base = Settings("sampled", epsilon=2.0, size=3, report="subset")
+    assert settings(base, None, {}) == base
+    assert settings(base, None, {"epsilon": 1.0}) == replace(base, epsilon=1.0)
+    assert settings(base, None, {"size": 2}) == replace(base, size=2)
+    assert settings(base, None, {"report": "cell"}) == replace(base, report="cell")
+    assert settings(base, "joint", {"size": None}) == Settings("joint", epsilon=2.0)
+    assert settings(base, "joint", {"p": 0.5}) == Settings("joint", p=0.5)
+    clusters = (("a", "b"), ("c",))
+    assert settings(base, None, {"p": 0.5, "clusters": clusters}) == Settings(
+        "clusters", p=0.5, clusters=clusters
     )
-    assert settings(None, None, 0.5, None, None, None) == Settings(p=0.5)
+    assert settings(None, None, {"p": 0.5}) == Settings(p=0.5)
 
 
 def test_json_is_all_there_is_on_stdout(folder):

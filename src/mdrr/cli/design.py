@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,13 @@ def design(
     size: Annotated[
         int | None, typer.Option(help="How many attributes each person is asked, for sampled.")
     ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="cell, or subset for small ε over many cells; for sampled.")
+    ] = None,
+    ordered: Annotated[
+        str | None,
+        typer.Option(help="constant, or banded to prefer near answers; for independent."),
+    ] = None,
     out: MaybeOut = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,7 +47,15 @@ def design(
     from mdrr.survey import Survey
 
     read = Survey.load(survey)
-    made = settings(read.settings, protocol, p, epsilon, clusters, size).make(read.domain)
+    given = {
+        "p": p,
+        "epsilon": epsilon,
+        "clusters": parse_clusters(clusters) if clusters else None,
+        "size": size,
+        "report": report,
+        "ordered": ordered,
+    }
+    made = settings(read.settings, protocol, given).make(read.domain)
     if out is not None:
         write_text(out, made.to_json())
     if as_json:
@@ -52,30 +68,22 @@ def design(
         print_text(f"Wrote {out}. It is frozen: reports carry its fingerprint.")
 
 
-def settings(
-    default: Settings | None,
-    protocol: str | None,
-    p: float | None,
-    epsilon: float | None,
-    clusters: str | None,
-    size: int | None,
-) -> Settings:
+def settings(default: Settings | None, protocol: str | None, given: Mapping[str, Any]) -> Settings:
     """The survey's settings with what the options say put over them."""
     from mdrr.survey import Settings
 
-    if protocol is None and clusters is not None:
-        protocol = "clusters"
-    if protocol is None and size is not None:
-        protocol = "sampled"
     base = default or Settings()
-    chosen = protocol or base.protocol
-    given: dict[str, Any] = {"protocol": chosen, "p": p, "epsilon": epsilon}
-    if p is None and epsilon is None:
-        given |= {"p": base.p, "epsilon": base.epsilon}
-    same = chosen == base.protocol
-    given["clusters"] = parse_clusters(clusters) if clusters else base.clusters if same else None
-    given["size"] = size if size is not None else base.size if same else None
-    return Settings(**given)
+    if protocol is None and given.get("clusters") is not None:
+        protocol = "clusters"
+    if protocol is None and given.get("size") is not None:
+        protocol = "sampled"
+    chosen = {key: value for key, value in given.items() if value is not None}
+    if "p" not in chosen and "epsilon" not in chosen:
+        chosen |= {"p": base.p, "epsilon": base.epsilon}
+    if protocol in (None, base.protocol):
+        kept = {key: getattr(base, key) for key in ("clusters", "size", "report", "ordered")}
+        chosen = kept | chosen
+    return Settings(protocol or base.protocol, **chosen)
 
 
 def parse_clusters(text: str) -> tuple[tuple[str, ...], ...]:

@@ -94,6 +94,9 @@ def _in_words(design: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]
     lines = ["", "This leaves. It may or may not be what you answered:"]
     clusters = design["questionnaires"][report["questionnaire"]]["clusters"]
     for cluster, code in zip(clusters, report["codes"], strict=True):
+        if cluster["matrix"]["kind"] not in ("constant", "dense"):
+            lines.append(f"  {' + '.join(cluster['attributes'])}: the number {code}")
+            continue
         sent = []
         for name in reversed(cluster["attributes"]):
             code, place = divmod(code, len(labels[name]))
