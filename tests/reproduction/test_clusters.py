@@ -1,4 +1,5 @@
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -53,6 +54,20 @@ def test_what_learning_costs():
         assert way(name).spent(people, 0.3) == spent
         assert way(name).is_random
     assert all(known.meaning for known in WAYS.values())
+
+
+def test_secure_sums_are_exact_or_near_and_their_cost_is_counted():
+    people = adult_population()
+    rng = np.random.default_rng(1)
+    exact = way("exact").learn(people, 0.3, rng)
+    assert np.array_equal(way("securesum").learn(people, 0.3, rng).values, exact.values)
+    assert way("securesum").spent(people, 0.3) == math.inf
+    near = way("pairs").learn(people, 0.9, rng)
+    assert np.abs(near.values - exact.values).max() < 0.1  # at p = 0.9 a table keeps its shape
+    sizes = [a * b for a, b in combinations(people.domain.shape, 2)]
+    total = sum(math.log1p(0.3 * r / 0.7) for r in sizes)
+    assert way("pairs").spent(people, 0.3) == pytest.approx(total, rel=1e-3)
+    assert total > 28 * math.log1p(0.3 * 4 / 0.7)  # the sum over 28 tables, never one table's
 
 
 def test_attenuated_dependences_cluster_nothing_at_small_p():

@@ -20,10 +20,14 @@ from mdrr.clustering import cluster
 from mdrr.dependence import Dependences, debiased, from_codes, from_tables, pair_tables
 from mdrr.errors import MdrrError
 from mdrr.estimation.pairs import PairTable
+from mdrr.matrix.protocol import add_up
 from mdrr.protocols import independent
 from mdrr.reproduction.channel import Channel
 from mdrr.reproduction.population import Attributes, Population
 from mdrr.reproduction.readings import Link, channel, single
+from mdrr.securesum.question import Question
+from mdrr.securesum.ways import learn
+from mdrr.source import SeededSource, Source
 
 Learn: TypeAlias = Callable[[Population, float, np.random.Generator], Dependences]
 
@@ -79,6 +83,26 @@ def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dep
     return Dependences(population.domain.names, values)
 
 
+def _summed(question: Question, population: Population, source: Source | None) -> Dependences:
+    """What a secure sum over the population opens: it is exact, so the totals are added up here."""
+    codes = [population.cells((j,)) for j in range(len(population.domain))]
+    return learn(question, question.sums(codes, source), population.n)
+
+
+def _secure_sum(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    return _summed(Question(population.domain), population, None)
+
+
+def _pairs(population: Population, p: float, rng: np.random.Generator) -> Dependences:
+    question = Question.randomized(population.domain, p=p)
+    return _summed(question, population, SeededSource(int(rng.integers(2**63))))
+
+
+def _all_pairs(population: Population, p: float) -> float:
+    """Every record is in all tables, so their ε add up."""
+    return add_up([m.epsilon for m in Question.randomized(population.domain, p=p).matrices])
+
+
 def _no_privacy(population: Population, p: float) -> float:
     return math.inf
 
@@ -102,6 +126,19 @@ WAYS: dict[str, Way] = {
         _another_release,
         True,
         "RR on each attribute at p, read as it stands (the paper's section 4.1); its ε is added",
+    ),
+    "securesum": Way(
+        _secure_sum,
+        _no_privacy,
+        False,
+        "the pair tables opened by a secure sum (section 4.2), which are exact; no DP: ε = ∞",
+    ),
+    "pairs": Way(
+        _pairs,
+        _all_pairs,
+        True,
+        "RR on each pair at p, opened by a secure sum (section 4.3), debiased; ε is the sum over "
+        "all pairs",
     ),
 }
 """Every way to learn dependences, by the name `--dependences` knows it under."""

@@ -140,20 +140,26 @@ def assess(
         people: how many people are in the totals.
         delta: the δ of the bound from shuffling, when pairs were randomized.
     """
+    found = learn(question, totals, people)
+    privacy = (
+        of_pairs(question.matrices, people, delta) if question.matrices else of_secure_sum(people)
+    )
+    return Assessment(question.domain, found, privacy, people, question.tables(totals))
+
+
+def learn(question: Question, totals: npt.NDArray[np.int64], people: int) -> Dependences:
+    """The dependences in what a secure sum opened, debiased when pairs were randomized."""
     question.check(totals, people)
     tables, domain = question.tables(totals), question.domain
     if not question.matrices:
-        found = from_tables(tables, domain)
-        return Assessment(domain, found, of_secure_sum(people), people, tables)
+        return from_tables(tables, domain)
     values = np.eye(len(domain))
     for (i, j), matrix in zip(question.pairs, question.matrices, strict=True):
-        pair = domain.attributes[i], domain.attributes[j]
-        names = pair[0].name, pair[1].name
-        values[i, j] = values[j, i] = debiased(
-            _unbiased(tables[names] / people, names, matrix, people), *pair
-        )
-    privacy = of_pairs(question.matrices, people, delta)
-    return Assessment(domain, Dependences(domain.names, values), privacy, people, tables)
+        first, second = domain.attributes[i], domain.attributes[j]
+        names = first.name, second.name
+        table = _unbiased(tables[names] / people, names, matrix, people)
+        values[i, j] = values[j, i] = debiased(table, first, second)
+    return Dependences(domain.names, values)
 
 
 def _unbiased(
