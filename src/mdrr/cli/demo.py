@@ -176,11 +176,11 @@ def demo(
 
 def _said(done: Callable[[float], None], quiet: bool) -> Callable[[str, float], None]:
     """Each step as a line on stderr, and the bar moved."""
-    from mdrr.cli.screen import note
+    from mdrr.cli.screen import step
 
     def say(text: str, share: float) -> None:
         if not quiet:
-            note(f"  {text} …")
+            step(f"  {text} …")
         done(share)
 
     return say

@@ -28,7 +28,7 @@ def party(
     json: AsJson = False,
 ) -> None:
     """Contribute your answers to a secure sum; in paper mode, see what it opened."""
-    from mdrr.cli.screen import note
+    from mdrr.cli.screen import step
     from mdrr.columns import require
     from mdrr.errors import ProtocolError
 
@@ -48,7 +48,7 @@ def party(
     if terms.minimum < minimum:
         raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
     if organiser is None:
-        note("No --organiser given: whoever answers at this address is believed to be the one.")
+        step("No --organiser given: whoever answers at this address is believed to be the one.")
     codes = read_record(record, terms.question.domain)
 
     def answer(question: object) -> object:

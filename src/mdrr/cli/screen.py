@@ -38,6 +38,11 @@ def print_text(text: str) -> None:
     _console().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+def step(text: str) -> None:
+    """Say now, on stderr, what is being done."""
+    print(text, file=sys.stderr, flush=True)
+
+
 _notes: list[str] = []
 
 
