@@ -13,25 +13,6 @@ from mdrr.matrix.banded import best_width
 from mdrr.respondent import draw
 
 SMALL = Banded(5, width=2, low=4001, total=2**16)
-EXAMPLES = [SMALL, banded_matrix(16, epsilon=1.0), banded_matrix(7, epsilon=2.0, width=0)]
-
-
-@pytest.mark.parametrize("matrix", EXAMPLES)
-def test_operations_are_those_of_the_weights(matrix):
-    table = matrix.weights / matrix.total
-    assert (matrix.weights.sum(axis=1) == matrix.total).all()
-    rng = np.random.default_rng(3)
-    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
-    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
-    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-9)
-    v = rng.normal(size=(2, matrix.outcomes))
-    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
-    w = rng.normal(size=(2, matrix.cells))
-    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-8)
-    lam = rng.dirichlet(np.ones(matrix.outcomes))
-    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
-    codes = rng.integers(matrix.outcomes, size=9)
-    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
 
 
 def test_over_all_draws_every_code_has_exactly_its_weight_in_both_samplers():

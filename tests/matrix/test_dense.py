@@ -11,25 +11,6 @@ from mdrr.matrix import Dense, constant_matrix, dense_matrix, matrix_from_dict
 from tests.cases import banded, dense_form, uneven
 
 WIDE = dense_matrix([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]])  # two cells, four codes
-EXAMPLES = [uneven(2, 0), uneven(5, 1), banded(4), WIDE]
-
-
-@pytest.mark.parametrize("matrix", EXAMPLES)
-def test_operations_are_those_of_the_probabilities(matrix):
-    table = np.array(matrix.weights) / matrix.total
-    rng = np.random.default_rng(3)
-    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
-    np.testing.assert_allclose(matrix.probabilities, table)
-    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
-    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-10)
-    v = rng.normal(size=(2, matrix.outcomes))
-    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
-    w = rng.normal(size=(2, matrix.cells))
-    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-10)
-    lam = rng.dirichlet(np.ones(matrix.outcomes))
-    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-10)
-    codes = rng.integers(matrix.outcomes, size=9)
-    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
 
 
 def test_a_constant_matrix_written_out_does_the_same():

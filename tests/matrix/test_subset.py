@@ -15,7 +15,6 @@ from mdrr.matrix.subset import rare_variance
 from mdrr.respondent import draw
 
 FANO = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16)
-EXAMPLES = [FANO, subset_matrix(12, epsilon=1.0), subset_matrix(60, epsilon=2.0)]
 
 
 @pytest.mark.parametrize("shape", [s for s in shapes() if s.codes < 400], ids=str)
@@ -24,24 +23,6 @@ def test_every_difference_occurs_equally_often(shape):
     assert len(block) == shape.size
     differences = Counter((x - y) % shape.codes for x in block for y in block if x != y)
     assert differences == dict.fromkeys(range(1, shape.codes), shape.pairs)
-
-
-@pytest.mark.parametrize("matrix", EXAMPLES)
-def test_operations_are_those_of_the_weights(matrix):
-    table = matrix.weights / matrix.total
-    assert (matrix.weights.sum(axis=1) == matrix.total).all()
-    rng = np.random.default_rng(3)
-    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
-    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
-    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-9)
-    v = rng.normal(size=(2, matrix.outcomes))
-    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
-    w = rng.normal(size=(2, matrix.cells))
-    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-8)
-    lam = rng.dirichlet(np.ones(matrix.outcomes))
-    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
-    codes = rng.integers(matrix.outcomes, size=9)
-    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
 
 
 def test_over_all_draws_every_set_has_exactly_its_weight_in_both_samplers():

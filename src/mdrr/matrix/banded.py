@@ -21,7 +21,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
+from mdrr.matrix.protocol import (
+    TOTALS,
+    Array,
+    Codes,
+    check_total,
+    integers,
+    least_variance_inverse,
+    worst_ratio,
+)
 
 _FINE = 1024
 _MOST_CELLS = 4096
@@ -83,11 +91,7 @@ class Banded:
     @cached_property
     def epsilon(self) -> float:
         """ln of the largest ratio within a column, rounded up."""
-        pairs = zip(
-            self.weights.max(axis=0).tolist(), self.weights.min(axis=0).tolist(), strict=True
-        )
-        worst = max(Fraction(high, low) for high, low in set(pairs))
-        return log_ratio(worst.numerator, worst.denominator)
+        return worst_ratio(self.weights)
 
     @property
     def reports_cells(self) -> bool:
@@ -116,13 +120,7 @@ class Banded:
 
     @cached_property
     def _inverse(self) -> Array:
-        """The unbiased linear inverse of least variance when all cells are equally likely.
-
-        (P M⁻¹ Pᵀ)⁻¹ P M⁻¹ with M the codes' probabilities: generalized least squares, `(r, s)`.
-        """
-        table = self.probabilities
-        scaled = table / table.mean(axis=0)
-        return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+        return least_variance_inverse(self.probabilities)
 
     def solve(self, observed: Array, /) -> Array:
         """An unbiased estimate of π, by generalized least squares."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.protocol import Array, Codes, check_total, log_ratio
+from mdrr.matrix.protocol import Array, Codes, check_total, worst_ratio
 
 _CONDITION = 1e12
 
@@ -91,14 +91,7 @@ class Dense:
     @property
     def epsilon(self) -> float:
         """ln of the largest ratio within a column, rounded up; ∞ where a zero meets a non-zero."""
-        worst = Fraction(1)
-        for column in zip(*self.weights, strict=True):
-            high, low = max(column), min(column)
-            if high and not low:
-                return log_ratio(high, 0)
-            if high:
-                worst = max(worst, Fraction(high, low))
-        return log_ratio(worst.numerator, worst.denominator)
+        return worst_ratio(self._table)
 
     @property
     def reports_cells(self) -> bool:

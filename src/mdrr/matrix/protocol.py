@@ -102,6 +102,29 @@ def log_ratio(high: int, low: int) -> float:
         return rounded if Decimal(rounded) >= exact else math.nextafter(rounded, math.inf)
 
 
+def worst_ratio(weights: Codes) -> float:
+    """ε of a matrix written out, `(r, s)`: ln of the largest ratio within a column, rounded up.
+
+    >>> worst_ratio(np.array([[3, 1], [1, 3]])) == log_ratio(3, 1)
+    True
+    """
+    pairs = set(zip(weights.max(axis=0).tolist(), weights.min(axis=0).tolist(), strict=True))
+    if any(high and not low for high, low in pairs):
+        return math.inf
+    worst = max(Fraction(high, low) for high, low in pairs if high)
+    return log_ratio(worst.numerator, worst.denominator)
+
+
+def least_variance_inverse(table: Array) -> Array:
+    """The unbiased linear inverse of least variance when all cells are equally likely.
+
+    (P M⁻¹ Pᵀ)⁻¹ P M⁻¹ with M the codes' probabilities: generalized least squares, `(r, s)`. Its
+    transpose undoes P on the left, so one matrix serves `solve` and `scores`.
+    """
+    scaled = table / table.mean(axis=0)
+    return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+
+
 def add_up(epsilons: list[float]) -> float:
     """The sum of some ε, rounded up.
 

@@ -23,7 +23,15 @@ import numpy as np
 from mdrr.errors import MatrixError
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
-from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
+from mdrr.matrix.protocol import (
+    TOTALS,
+    Array,
+    Codes,
+    check_total,
+    integers,
+    least_variance_inverse,
+    worst_ratio,
+)
 
 _FINE = 1024
 
@@ -99,9 +107,7 @@ class Subset:
     @cached_property
     def epsilon(self) -> float:
         """ln of the largest ratio within a column, rounded up."""
-        highs, lows = self.weights.max(axis=0).tolist(), self.weights.min(axis=0).tolist()
-        worst = max(Fraction(high, low) for high, low in set(zip(highs, lows, strict=True)))
-        return log_ratio(worst.numerator, worst.denominator)
+        return worst_ratio(self.weights)
 
     @property
     def reports_cells(self) -> bool:
@@ -131,10 +137,7 @@ class Subset:
 
     @cached_property
     def _inverse(self) -> Array:
-        """The unbiased linear inverse of least variance when all cells are equally likely."""
-        table = self.probabilities
-        scaled = table / table.mean(axis=0)
-        return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+        return least_variance_inverse(self.probabilities)
 
     def solve(self, observed: Array, /) -> Array:
         """An unbiased estimate of π, by generalized least squares."""

@@ -1,0 +1,40 @@
+"""What every matrix must do, whatever its kind, against its weights written out."""
+
+import numpy as np
+import pytest
+
+from mdrr.matrix import Banded, Subset, banded_matrix, dense_matrix, subset_matrix
+from tests.cases import banded, uneven
+
+WIDE = dense_matrix([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]])  # two cells, four codes
+EXAMPLES = {
+    "dense of two": uneven(2, 0),
+    "dense of five": uneven(5, 1),
+    "dense with zeros": banded(4),
+    "dense with more codes": WIDE,
+    "banded": Banded(5, width=2, low=4001, total=2**16),
+    "banded by ε": banded_matrix(16, epsilon=1.0),
+    "banded without width": banded_matrix(7, epsilon=2.0, width=0),
+    "subset": Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16),
+    "subset by ε": subset_matrix(12, epsilon=1.0),
+    "subset of few": subset_matrix(60, epsilon=2.0),
+}
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
+def test_operations_are_those_of_the_weights(matrix):
+    weights = np.array(matrix.weights)
+    table = weights / matrix.total
+    assert (weights.sum(axis=1) == matrix.total).all()
+    rng = np.random.default_rng(3)
+    pi = rng.dirichlet(np.ones(matrix.cells), size=(2, 3))
+    np.testing.assert_allclose(matrix.forward(pi), pi @ table)
+    np.testing.assert_allclose(matrix.solve(matrix.forward(pi)), pi, atol=1e-9)
+    v = rng.normal(size=(2, matrix.outcomes))
+    np.testing.assert_allclose(matrix.backward(v), v @ table.T)
+    w = rng.normal(size=(2, matrix.cells))
+    np.testing.assert_allclose(matrix.scores(w) @ table.T, w, atol=1e-8)
+    lam = rng.dirichlet(np.ones(matrix.outcomes))
+    np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
+    codes = rng.integers(matrix.outcomes, size=9)
+    np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
