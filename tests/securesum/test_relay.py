@@ -1,0 +1,205 @@
+"""The relay's routes and mailbox: what it takes, what it refuses, what it hands to whom."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from mdrr.errors import ProtocolError
+from mdrr.securesum.keys import Identity
+from mdrr.securesum.message import Message, write
+from mdrr.securesum.organiser import Organiser, join
+from mdrr.securesum.person import make_report
+from mdrr.securesum.roster import Batch
+from mdrr.securesum.terms import Terms
+from mdrr.securesum.transport.keyfile import load_or_make
+from mdrr.securesum.transport.mailbox import Mailbox
+from mdrr.securesum.transport.relay import Relay, create_relay
+from mdrr.source import SeededSource
+from tests.securesum.group import Group, organiser, people
+
+GROUP = Group(4)
+
+
+LOOP = asyncio.new_event_loop()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _close_loop() -> Iterator[None]:
+    yield
+    LOOP.close()
+
+
+class Http:
+    """Requests to an application in this process, one after the other."""
+
+    def __init__(self, app: Any) -> None:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://relay")
+
+    def get(self, url: str, **options: Any) -> httpx.Response:
+        return LOOP.run_until_complete(self._client.get(url, **options))
+
+    def post(self, url: str, **options: Any) -> httpx.Response:
+        return LOOP.run_until_complete(self._client.post(url, **options))
+
+
+class Served:
+    """A relay and a client for it, everybody joined unless told otherwise."""
+
+    def __init__(self, mode: str, *, joined: int = 4, patience: float = 600.0) -> None:
+        self.terms = (GROUP.roster if mode == "paper" else GROUP.batch).terms
+        self.relay = Relay(Organiser(organiser(), self.terms), patience=patience)
+        self.http = Http(create_relay(self.relay))
+        if mode == "aggregators":
+            self.post(*(join(one, self.terms, "aggregator") for one in GROUP.aggregators))
+        self.post(*(join(one, self.terms) for one in GROUP.identities[:joined]))
+
+    def post(self, *messages: Message) -> tuple[int, dict[str, Any]]:
+        body = b"\n".join(message.to_json() for message in messages)
+        answer = self.http.post("/v1/messages", content=body)
+        return answer.status_code, answer.json()
+
+    def fetch(self, to: str, after: int = 0, **params: Any) -> tuple[list[dict[str, Any]], int]:
+        answer = self.http.get("/v1/messages", params={"to": to, "after": after, **params}).json()
+        return [json.loads(text) for text in answer["messages"]], answer["next"]
+
+    @property
+    def run(self) -> str:
+        assert self.relay.organiser.frozen is not None
+        return self.relay.organiser.frozen.digest
+
+
+def test_terms_are_signed_and_enrolment_is_listed() -> None:
+    served = Served("aggregators")
+    message = Message.from_json(served.http.get("/v1/terms").content)
+    assert Terms.read(message, organiser().id) == served.terms
+    listed = served.http.get("/v1/enrolled").json()["enrolled"]
+    assert listed == sorted(one.id for one in GROUP.identities)
+
+
+def test_the_list_comes_when_all_have_joined() -> None:
+    assert Served("paper", joined=3).fetch(GROUP.identities[0].id)[0] == []
+    got, cursor = Served("paper").fetch(GROUP.identities[0].id)
+    assert [message["kind"] for message in got] == ["roster"]
+    assert cursor == 1
+
+
+def test_a_share_goes_to_its_recipient_only_and_a_broadcast_to_all_others() -> None:
+    served = Served("paper")
+    one, two, three = GROUP.identities[:3]
+    served.post(
+        write(one, "accept", served.run, {}),
+        write(one, "share", served.run, {"sealed": "AAAA"}, two.id),
+    )
+    kinds = [[m["kind"] for m in served.fetch(to.id, after=1)[0]] for to in (one, two, three)]
+    assert kinds == [[], ["accept", "share"], ["accept"]]
+    only = served.fetch(two.id, kinds="share")[0]
+    assert [message["kind"] for message in only] == ["share"]
+
+
+def test_what_nobody_in_the_run_signed_is_refused() -> None:
+    served = Served("paper")
+    stranger, member = people(1, seed=8)[0], GROUP.identities[0]
+    good = write(member, "accept", served.run, {})
+    forged = Message("accept", served.run, member.id, None, {"x": 1}, good.signature)
+    for message, reason in (
+        (write(stranger, "accept", served.run, {}), "nobody in this run signed"),
+        (forged, "nobody in this run signed"),
+        (write(member, "accept", "0" * 64, {}), "not this relay's"),
+        (join(stranger, served.terms), "closed"),
+    ):
+        status, body = served.post(message)
+        assert status == 400
+        assert reason in body["error"]
+    status, body = served.http.post("/v1/messages", content=b"{").status_code, {}
+    assert status == 400
+    assert served.fetch(GROUP.identities[1].id, after=1)[0] == []
+
+
+def test_the_same_message_is_kept_once() -> None:
+    served = Served("paper")
+    message = write(GROUP.identities[0], "accept", served.run, {})
+    assert served.post(message, message)[0] == 200
+    assert served.post(message)[0] == 200
+    assert len(served.fetch(GROUP.identities[1].id, after=1)[0]) == 1
+
+
+def test_a_batch_closes_when_all_have_reported() -> None:
+    served = Served("aggregators")
+    batch = served.relay.organiser.frozen
+    assert isinstance(batch, Batch)
+    for k, person in enumerate(GROUP.identities):
+        got = served.fetch(batch.ids[0], kinds="close")[0]
+        assert got == []
+        served.post(*make_report(person, batch, GROUP.vectors[k], SeededSource(k)))
+    got = served.fetch(batch.ids[0])[0]
+    assert [message["kind"] for message in got] == ["batch", *["report"] * 4, "close"]
+
+
+def test_a_batch_closes_early_for_the_organiser_and_late_by_the_clock() -> None:
+    served = Served("aggregators")
+    assert served.http.post("/v1/close").status_code == 400
+    token = {"Authorization": f"Bearer {served.relay.token}"}
+    assert served.http.post("/v1/close", headers=token).status_code == 200
+    assert served.http.post("/v1/close", headers=token).status_code == 200  # once is enough
+    assert len(served.fetch("0" * 64, kinds="close")[0]) == 1
+    late = Served("aggregators", patience=-1.0)
+    assert len(late.fetch("0" * 64, kinds="close")[0]) == 1
+
+
+def test_a_mailbox_pages_what_is_large() -> None:
+    box, me = Mailbox(), GROUP.identities[0]
+    for k in range(5):
+        box.add(write(me, "accept", f"{k:064x}", {}))
+    size = len(write(me, "accept", "0" * 64, {}).to_json())
+    seen, after = [], 0
+    while True:
+        got, after = box.fetch("f" * 64, after, limit=2 * size)
+        if not got:
+            break
+        assert len(got) <= 2
+        seen += got
+    assert len(set(seen)) == len(box) == 5
+    assert box.count("f" * 64, 0) == 5
+    assert box.count(me.id, 0) == 0
+
+
+def test_the_organiser_refuses_who_does_not_fit() -> None:
+    terms = GROUP.roster.terms
+    one = GROUP.identities[0]
+    machine = Organiser(organiser(), terms)
+    machine.receive(join(one, terms))
+    machine.receive(join(one, terms))  # again, after a lost answer: no harm
+    other_key = Identity(one.signing_secret, bytes(32))
+    other_terms = Group(4, seed=5).roster.terms
+    thief = write(people(1, seed=3)[0], "join", terms.digest, join(one, terms).body)
+    for message, reason in (
+        (join(other_key, terms), "closed"),
+        (join(one, other_terms), "other terms"),
+        (thief, "not signed by the keys it shows"),
+        (join(people(1, seed=4)[0], terms, "aggregator"), "no aggregators"),
+        (write(one, "join", terms.digest, {**join(one, terms).body, "role": "king"}), "role"),
+    ):
+        with pytest.raises(ProtocolError, match=reason):
+            machine.receive(message)
+    with pytest.raises(ProtocolError, match="at least 3"):
+        machine.freeze()
+    with pytest.raises(ProtocolError, match="no batch"):
+        machine.close()
+    with pytest.raises(ProtocolError, match="another organiser"):
+        Organiser(people(1)[0], terms)
+
+
+def test_keys_are_made_once_and_for_their_owner_only(tmp_path: Any) -> None:
+    path = tmp_path / "deep" / "keys.json"
+    made = load_or_make(path, SeededSource(1))
+    assert load_or_make(path, SeededSource(2)) == made
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert repr(made).count("secret") == 0
+    path.write_text('{"signing": "AAAA"}')
+    with pytest.raises(ProtocolError, match="32 bytes"):
+        load_or_make(path, SeededSource(1))
