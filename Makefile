@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: bench-numeric help run test check format wheel clean install dev
+.PHONY: bench-numeric help run test check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check: dev  ## Lint, format, strict types, import direction, doctests
 format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+reproduce: install  ## Run the paper's experiments (1000 runs); write docs/reproduction.md
+	$(BIN)/mdrr reproduce --docs docs/reproduction.md
 
 wheel: dev  ## Build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation

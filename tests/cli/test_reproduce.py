@@ -42,7 +42,7 @@ def test_json_and_every_option(tmp_path: Path) -> None:
     )  # fmt: skip
     assert code == 0, err
     fields = json.loads(out)
-    settings = fields["settings"]
+    settings = dict(fields["settings"])
     assert settings.pop("fingerprint")
     assert settings == {
         "runs": 2,
@@ -62,7 +62,7 @@ def test_json_and_every_option(tmp_path: Path) -> None:
 
 def test_a_quick_look_and_the_page(tmp_path: Path) -> None:
     page = tmp_path / "docs" / "page.md"
-    code, out, err = run(
+    code, _, err = run(
         "figure1", "--quick", "--workers", "1", "-o", str(tmp_path / "out"), "--docs", str(page)
     )
     assert code == 0, err

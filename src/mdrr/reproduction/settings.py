@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -90,13 +91,7 @@ class Settings:
 
     def combinations(self, coverage: float, cells: int) -> int:
         """How many of the cells a query of coverage σ holds; exact, so 0.3·10 is 3."""
-        exact = Fraction(str(coverage)) * cells
-        rounded = {
-            "nearest": math.floor(exact + Fraction(1, 2)),
-            "down": math.floor(exact),
-            "up": math.ceil(exact),
-        }[self.rounding]
-        return max(rounded, 1)
+        return _rounded(coverage, cells, self.rounding)
 
     def stream(self, *key: object) -> np.random.Generator:
         """The random numbers of one run, named by experiment, cell and run.
@@ -105,3 +100,11 @@ class Settings:
         """
         text = "|".join(map(str, (self.seed, *key)))
         return np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest()[:16]))
+
+
+@cache
+def _rounded(coverage: float, cells: int, rounding: Rounding) -> int:
+    exact = Fraction(str(coverage)) * cells
+    if rounding == "nearest":
+        return max(math.floor(exact + Fraction(1, 2)), 1)
+    return max(math.floor(exact) if rounding == "down" else math.ceil(exact), 1)

@@ -48,8 +48,8 @@ def check_thresholds(outcome: Outcome) -> Iterable[Claim]:
 
 def _least_dependence(table: TableMedians, exact: bool) -> Claim:
     same = (
-        ". Exact dependences give the same clusters for all three T_d, so only chance can tell them "
-        "apart here"
+        ". Exact dependences give the same clusters for all three T_d, so only chance can tell "
+        "them apart here"
     )
     right = 0
     for p in KEEPS:
