@@ -89,6 +89,29 @@ def test_nothing_opens_when_too_few_reports_are_common() -> None:
         run(meddle=meddle)
 
 
+def test_an_aggregator_that_names_few_reports_gets_no_opening() -> None:
+    """It works with four of ten and leaves out all others but one: five is above the minimum."""
+    group = Group(11, minimum=4)
+    batch, held = group.batch, SqliteLedger(":memory:")
+    ids = [one.id for one in group.identities]
+    machine = Aggregator(group.aggregators[0], batch, ids, held)
+    reports = [
+        make_report(one, batch, vector, SeededSource(k))[0]
+        for k, (one, vector) in enumerate(zip(group.identities, group.vectors, strict=True))
+    ]
+    for message in reports:
+        machine.receive(message)
+    mine = machine.receive(write(organiser(), "close", batch.digest, {}))[0]
+    few = {"reports": mine.body["reports"][:5]}
+    machine.receive(write(group.aggregators[1], "accepted", batch.digest, few))
+    assert "of 11 reports held here the others name 5" in str(machine.aborted)
+    half = Aggregator(group.aggregators[0], batch, ids, held)
+    half.receive(write(organiser(), "close", batch.digest, {}))
+    more = {"reports": mine.body["reports"][:6]}  # power: half of them is enough
+    said = half.receive(write(group.aggregators[1], "accepted", batch.digest, more))
+    assert [message.kind for message in said] == ["opening"]
+
+
 def test_repeated_and_reordered_reports_change_nothing() -> None:
     traffic = Traffic()
     totals, _ = run(meddle=lambda data, to: [data, data], traffic=traffic)

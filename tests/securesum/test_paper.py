@@ -271,6 +271,22 @@ def test_too_small_a_group_is_refused_by_the_party_herself() -> None:
     assert "at least 6" in str(party.aborted)
 
 
+def test_a_party_asks_for_more_distance_than_the_terms() -> None:
+    group, history = Group(7, seed=3), MemoryHistory()
+    history.remember(frozenset(one.id for one in group.identities[3:]))
+    for minimum, refused in ((3, False), (4, True)):
+        party = Party(
+            group.identities[0],
+            group.roster,
+            group.vectors[0],
+            source=SeededSource(1),
+            history=history,
+            minimum=minimum,
+        )
+        party.start()
+        assert (party.aborted is not None) == refused
+
+
 @pytest.mark.parametrize("leaves", [0, 1, 2, 3])
 def test_a_rerun_without_a_few_people_is_refused(leaves: int, tmp_path: object) -> None:
     """Seven people; terms ask that groups differ by at least the minimum of 3."""

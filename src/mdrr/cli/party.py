@@ -23,7 +23,12 @@ def party(
     roster: Annotated[
         str | None, typer.Option(help="Accept only this roster digest, agreed on beforehand.")
     ] = None,
-    minimum: Annotated[int, typer.Option(help="Take part among no fewer people.")] = 3,
+    minimum: Annotated[
+        int,
+        typer.Option(
+            help="Take part among no fewer people; earlier groups must differ by as many."
+        ),
+    ] = 3,
     patience: Annotated[float, typer.Option(help="Seconds to wait for others at a step.")] = 600.0,
     json: AsJson = False,
 ) -> None:
@@ -49,6 +54,8 @@ def party(
         raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
     if organiser is None:
         step("No --organiser given: whoever answers at this address is believed to be the one.")
+    step(f"Purpose: {terms.purpose or 'not stated'}.")
+    step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
     codes = read_record(record, terms.question.domain)
 
     def answer(question: object) -> object:

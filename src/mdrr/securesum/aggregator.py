@@ -3,7 +3,8 @@
     collecting   takes parts of reports, in any order, from any number of the enrolled people
     accepted     when the organiser closes the batch: the list of reports this aggregator holds
     opened       when all lists are there: its share of the total over the reports all of them hold,
-                 if these are at least the minimum; once, and never for another set
+                 if these are at least the minimum and half of its own; once, and never for
+                 another set
 
 Privacy holds while one aggregator is honest; the total is exact when all are and every vector is
 well-formed. What a share says nobody can see: an ill-formed vector shows only if the totals become
@@ -39,7 +40,8 @@ class Aggregator:
         batch: as `Batch.read` returned it.
         enrolled: ids of the people who may report; must match the batch's digest.
         ledger: its durable notes.
-        minimum: the fewest people it opens a total for, whatever the terms say.
+        minimum: the fewest people it opens a total for, and by which two opened groups must
+            differ, whatever the terms say.
         validity: asked about every report before it counts.
     """
 
@@ -62,10 +64,12 @@ class Aggregator:
             )
         self._identity, self._batch, self._enrolled, self._ledger = identity, batch, people, ledger
         self._minimum = max(minimum, batch.terms.minimum)
+        self._apart = max(minimum, batch.terms.apart)
         self._validity = NoProof() if validity is None else validity
         self._reports: dict[str, str] = {}
         self._total = np.zeros(batch.terms.question.cells, ring.ring_type(batch.bits))
         self._lists: dict[str, frozenset[tuple[str, str]]] = {}
+        self._closed = self.step != "collecting"
         self.aborted: Abort | None = None
         for part in ledger.parts(batch.digest):
             self._count(part, open_share(part, batch, identity))
@@ -107,7 +111,7 @@ class Aggregator:
         if part.person in self._reports:
             same = self._reports[part.person] == part.report
             raise ProtocolError("the same report again" if same else "a second report of a person")
-        if self.step != "collecting":
+        if self._closed:
             raise ProtocolError("a report after the batch was closed")
         share = open_share(part, self._batch, self._identity)
         if not self._validity.accepts(part.report, share, None):
@@ -122,6 +126,7 @@ class Aggregator:
                 return self._stop(f"{self.people} reports are fewer than {self._minimum}")
             said = self._write("accepted", accepted_body(self._reports))
             self._ledger.note(self._batch.digest, "accepted", said.to_json())
+            self._closed = True
         else:
             said = Message.from_json(kept)
         return [said, *self._take_list(said)]
@@ -131,7 +136,7 @@ class Aggregator:
         before = self._lists.setdefault(message.sender, reports)
         if before != reports:
             return self._stop("an aggregator gave two different lists of reports", message.sender)
-        if len(self._lists) < len(self._batch.ids) or self.step == "collecting":
+        if len(self._lists) < len(self._batch.ids) or not self._closed:
             return []
         return self._open()
 
@@ -146,8 +151,13 @@ class Aggregator:
         group = frozenset(person for person, _ in reports)
         if len(group) < self._minimum:
             return self._stop(f"{len(group)} common reports are fewer than {self._minimum}")
+        if 2 * len(group) < self.people:
+            return self._stop(
+                f"of {self.people} reports held here the others name {len(group)}: leaving out "
+                "more than half could single somebody out"
+            )
         try:
-            check_apart(self._ledger, group, self._batch.terms.apart)
+            check_apart(self._ledger, group, self._apart)
         except ProtocolError as error:
             return self._stop(str(error))
         said = self._write("opening", opening_body(reports, self._sum_over(reports)))

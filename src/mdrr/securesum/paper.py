@@ -52,7 +52,8 @@ class Party:
         vector: unsigned (cells,), her one-hot vector from `Question.encode`.
         source: where her shares come from.
         history: the groups she helped to open before.
-        minimum: the fewest parties she accepts herself.
+        minimum: the fewest parties she accepts herself, and by which two opened groups must
+            differ, whatever the terms say.
         deal: how shares are drawn; a seam for tests that plant a bug.
 
     Example:
@@ -124,7 +125,8 @@ class Party:
             )
         if self._vector.shape != (self._roster.terms.question.cells,):
             raise ProtocolError("the answers do not fit the question on the roster")
-        check_apart(self._history, frozenset(self._roster.ids), self._roster.terms.apart)
+        apart = max(self._roster.terms.apart, self._minimum)
+        check_apart(self._history, frozenset(self._roster.ids), apart)
 
     def receive(self, message: Message) -> list[Message]:
         """Take in one message and return what it makes this party say."""

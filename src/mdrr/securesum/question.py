@@ -20,6 +20,7 @@ import numpy.typing as npt
 from mdrr.domain import Domain
 from mdrr.errors import ProtocolError, SchemaError
 from mdrr.matrix import Matrix, constant_matrix, matrix_from_dict
+from mdrr.matrix.protocol import add_up
 from mdrr.securesum.wire import Fields
 from mdrr.source import Source
 
@@ -82,6 +83,17 @@ class Question:
     def cells(self) -> int:
         """Length of the vector, Σ_{i<j} r_i·r_j."""
         return self.offsets[-1]
+
+    @property
+    def promise(self) -> str:
+        """What answering reveals, for the person who is asked."""
+        if not self.matrices:
+            return "Exact tables: no differential privacy (ε = ∞); a count of one is a person."
+        epsilon = add_up([matrix.epsilon for matrix in self.matrices])
+        return (
+            f"Every pair of answers is randomized on this device: ε = {epsilon:.2f}, the sum over "
+            f"{len(self.pairs)} tables."
+        )
 
     def positions(
         self, codes: Sequence[npt.ArrayLike], source: Source | None = None
