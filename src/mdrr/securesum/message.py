@@ -9,12 +9,13 @@ another run, step, sender or recipient.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from typing import Any
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.keys import SIGNATURE_BYTES, Identity, check_signature, name_of
-from mdrr.securesum.wire import FORMAT, Fields, canonical, digest, encode64, parse
+from mdrr.securesum.wire import FORMAT, Fields, canonical, encode64, parse
 
 KINDS = (
     "terms",
@@ -53,12 +54,15 @@ class Message:
     to: str | None
     body: dict[str, Any]
     signature: bytes
+    _canonical: bytes = field(default=b"", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ProtocolError(f"a message of unknown kind {self.kind!r}. Known: {KINDS}")
         if len(self.signature) != SIGNATURE_BYTES:
             raise ProtocolError(f"a signature has {SIGNATURE_BYTES} bytes")
+        # What is signed is spelt out once: shares are long, and every step needs the spelling.
+        object.__setattr__(self, "_canonical", self._canonical or canonical(self.content))
 
     @property
     def content(self) -> dict[str, Any]:
@@ -68,17 +72,18 @@ class Message:
     @property
     def digest(self) -> str:
         """SHA-256 of the content."""
-        return digest(self.content)
+        return hashlib.sha256(self._canonical).hexdigest()
 
     def signed_by(self, signing: bytes) -> bool:
         """Whether the sender is the owner of this key and signed the content."""
         return name_of(signing) == self.sender and check_signature(
-            signing, canonical(self.content), self.signature
+            signing, self._canonical, self.signature
         )
 
     def to_json(self) -> bytes:
-        """The message as it travels."""
-        return canonical({**self.content, "signature": encode64(self.signature)})
+        """The message as it travels: its canonical spelling, the signature in its place."""
+        head, _, to = self._canonical.rpartition(b',"to":')  # the last key; its value has no comma
+        return b'%b,"signature":"%b","to":%b' % (head, encode64(self.signature).encode(), to)
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Message:
@@ -126,5 +131,5 @@ def write(
         >>> said.signed_by(me.public.signing), Message.from_json(said.to_json()) == said
         (True, True)
     """
-    content = _content(kind, run, identity.id, to, body)
-    return Message(kind, run, identity.id, to, body, identity.sign(canonical(content)))
+    spelt = canonical(_content(kind, run, identity.id, to, body))
+    return Message(kind, run, identity.id, to, body, identity.sign(spelt), spelt)
