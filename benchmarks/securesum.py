@@ -39,7 +39,7 @@ from mdrr.securesum.terms import Terms, make_terms
 from mdrr.source import SystemSource
 
 PAPER_PEOPLE = (10, 25, 50, 100)
-BATCH_PEOPLE = (1_000, 4_000, 8_000)
+BATCH_PEOPLE = (500, 1_000, 2_000, 4_000)
 ALL_OF_ADULT = 32_561
 CHUNK = 500
 ATTRIBUTES = (2, 4, 6, 8)
@@ -184,7 +184,7 @@ def run(short: bool = False) -> dict[str, Any]:
         for n in people:
             results["by_people"].append(one(mode, n))
             _show(results["by_people"][-1])
-    for mode, n in (("paper", 5 if short else 30), ("aggregators", 100 if short else 2_000)):
+    for mode, n in (("paper", 5 if short else 30), ("aggregators", 100 if short else 1_000)):
         for attributes in ATTRIBUTES[:: 3 if short else 1]:
             results["by_cells"].append(one(mode, n, attributes))
             _show(results["by_cells"][-1])
