@@ -149,13 +149,18 @@ def _readings(outcome: Outcome, pictures: str | None) -> Iterator[str]:
     )
     yield from _picture(pictures, "readings")
     for name in ("table1", "table2"):
-        yield f"{md.TITLES[name]}: cells that agree with the paper's, and the mean ratio."
+        yield (
+            f"{md.TITLES[name]}: errors for T_v = 50 / 100 / 300 (means over T_d), and how many of "
+            "the nine cells agree with the paper's."
+        )
         yield md.fit_table(variants, name)
     yield (
         "A reading explains the nine cells of a p if at least eight agree (bold): were it the "
         "paper's, fewer would happen in 0.3 % of cases. By that measure:"
     )
     yield md.best_readings(variants)
+    yield "Cells that agree, over all p:"
+    yield md.overall_table(variants)
     yield (
         "Two oddities stand in the printed numbers themselves. Table 1 prints 0.335 for T_v = 50 "
         "and T_d = 0.1 both at p = 0.1 and at p = 0.3. And at p = 0.3 its errors for T_v = 50 fall "

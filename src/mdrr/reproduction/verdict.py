@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from mdrr.reproduction.results import CONFIDENCE, Median
 
-_Z = float(norm.ppf((1 + CONFIDENCE) / 2))
+Z = float(norm.ppf((1 + CONFIDENCE) / 2))
+"""Standard errors that are beyond chance: 2.58."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def differ(first: Median, second: Median) -> bool:
     >>> differ(one, two)
     False
     """
-    return abs(first.value - second.value) > _Z * math.hypot(first.deviation, second.deviation)
+    return abs(first.value - second.value) > Z * math.hypot(first.deviation, second.deviation)
 
 
 def below(first: Median, second: Median) -> bool:
