@@ -1,5 +1,8 @@
+import hmac
+
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy.stats import chisquare
 
 from mdrr.errors import ProtocolError
@@ -101,3 +104,16 @@ def test_seeds_have_32_bytes_and_rings_are_known() -> None:
         ring.expand(b"short", b"", 16, 1)
     with pytest.raises(ProtocolError, match="not offered"):
         ring.ring_type(8)
+
+
+def test_a_mask_is_hkdf_and_aes_in_counter_mode_as_the_specification_says() -> None:
+    """Computed again from HMAC (RFC 5869) and single AES blocks."""
+    seed, context = bytes(range(32)), b"some context"
+    prk = hmac.digest(b"mdrr securesum/1 mask", seed, "sha256")
+    key = hmac.digest(prk, context + b"\x01", "sha256")
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    stream = block.update(b"".join(k.to_bytes(16, "big") for k in range(4)))
+    for bits in ring.BITS:
+        cells = 64 * 8 // bits
+        wanted = np.frombuffer(stream, f"<u{bits // 8}")
+        assert np.array_equal(ring.expand(seed, context, bits, cells), wanted)

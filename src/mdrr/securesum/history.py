@@ -105,7 +105,7 @@ def check_apart(history: History, group: frozenset[str], apart: int) -> None:
         >>> past.remember(frozenset("abcd"))
         >>> check_apart(past, frozenset("abc"), apart=3)
         Traceback (most recent call last):
-        mdrr.errors.ProtocolError: this group differs by 1 from one that was opened before; …
+        mdrr.errors.ProtocolError: this group differs by 1 from one that was opened before; ...
     """
     for opened in history.groups():
         distance = len(opened ^ group)
