@@ -54,14 +54,21 @@ def _figure1(outcome: Outcome) -> Any:
         alt.Chart(alt.Data(values=rows))
         .mark_line(color=BLUE, strokeWidth=2.5)
         .encode(
-            x=alt.X("r:Q", title="categories r", scale=alt.Scale(type="log")),
+            x=alt.X(
+                "r:Q",
+                title="categories r",
+                scale=alt.Scale(type="log", domain=[1, 4_000_000], nice=False),
+                axis=alt.Axis(values=[10**k for k in range(7)], format="~s"),
+            ),
             y=alt.Y("value:Q", title="√B", scale=alt.Scale(domain=[1.5, 6])),
         )
     )
     marks = [{"r": 1_814_400, "label": "all of Adult"}]
     adult = [{**mark, "value": dict(outcome.figure1)[1_814_400]} for mark in marks]
     points = alt.Chart(alt.Data(values=adult))
-    dot = points.mark_point(filled=True, size=90, color=BLUE).encode(x="r:Q", y="value:Q")
+    dot = points.mark_point(filled=True, size=90, color=BLUE, opacity=1).encode(
+        x="r:Q", y="value:Q"
+    )
     text = points.mark_text(align="right", dx=-8, dy=-8, fontSize=12).encode(
         x="r:Q", y="value:Q", text="label:N"
     )
