@@ -1,0 +1,174 @@
+"""Accuracy at the same total ε: the paper's methods, ours and peers, on five data sets.
+
+    python -m benchmarks.accuracy              # everything; stop it and start it again as you like
+    python -m benchmarks.accuracy --quick      # minutes: Adult and the network, three budgets
+    python -m benchmarks.accuracy --again auto,latent       # these methods anew, the rest as kept
+    python -m benchmarks.accuracy --page       # docs/accuracy.md from benchmarks/results alone
+
+Every job is (data set, ε, seed, method). Raw results go to out/accuracy.jsonl, their means to
+benchmarks/results/accuracy.json, and the page is made of those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import runner
+from benchmarks.data import DATA, load
+from benchmarks.methods import METHODS, available
+from benchmarks.metrics import METRICS, workload_of
+
+EPSILONS = (1.0, 2.0, 4.0, 4.62, 8.0, 10.69, 15.92, 21.89)
+RESULTS = Path("benchmarks/results/accuracy.json")
+QUERIES, WIDE = 1000, 30
+LAST = ("mbi", "mbi on pairs")
+"""Slow to compile: done after all others of a seed."""
+
+
+def work(job: runner.Job) -> dict[str, Any]:
+    """One randomization and estimate, and its errors."""
+    name, epsilon, seed, method = job
+    answer = METHODS[method].run(load(name), epsilon, seed)
+    return workload_of(name, QUERIES, WIDE).errors(answer)
+
+
+def jobs(
+    names: list[str], epsilons: list[float], seeds: int, methods: list[str]
+) -> list[runner.Job]:
+    """Seed by seed, so that a run stopped early has the same seeds everywhere."""
+    quick = [method for method in methods if method not in LAST]
+    slow = [method for method in methods if method in LAST]
+    return [
+        (name, epsilon, seed, method)
+        for seed in range(seeds)
+        for some in (quick, slow)
+        for name in names
+        for epsilon in epsilons
+        for method in some
+    ]
+
+
+def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
+    """Means over seeds and their standard errors, small enough to be kept with the code."""
+    grouped = defaultdict(list)
+    for (name, epsilon, _, method), entry in done.items():
+        if name in DATA and method in METHODS:
+            grouped[name, epsilon, method].append(entry)
+    rows = []
+    order = {method: i for i, method in enumerate(METHODS)}
+    places = {name: i for i, name in enumerate(DATA)}
+    for key in sorted(grouped, key=lambda k: (places[k[0]], k[1], order[k[2]])):
+        entries = grouped[key]
+        row = {"data": key[0], "epsilon": key[1], "method": key[2], "seeds": len(entries)}
+        for metric in METRICS:
+            values = [entry[metric] for entry in entries]
+            row[metric] = round(sum(values) / len(values), 6)
+        values = [entry["query"] for entry in entries]
+        spread = sum((value - row["query"]) ** 2 for value in values)
+        row["query_error"] = round((spread / max(len(values) - 1, 1) / len(values)) ** 0.5, 6)
+        rows.append(row)
+    people = {
+        name: {
+            "n": load(name).n,
+            "attributes": len(load(name).domain.names),
+            "cells": load(name).domain.size,
+            "sizes": list(load(name).domain.shape),
+            "about": load(name).about,
+        }
+        for name in dict.fromkeys(row["data"] for row in rows)
+    }
+    return {
+        "queries": QUERIES,
+        "wide": WIDE,
+        "versions": {package: _version(package) for package in ("multi-freq-ldpy", "mbi")},
+        "people": people,
+        "methods": {m.name: {"group": m.group, "about": m.about} for m in METHODS.values()},
+        "rows": rows,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def written(results: dict[str, Any]) -> str:
+    """The results as JSON with one row a line, so that a change can be read."""
+    rows = ",\n  ".join(json.dumps(row) for row in results["rows"])
+    head = json.dumps({k: v for k, v in results.items() if k != "rows"}, indent=1)
+    return head[:-2] + ',\n "rows": [\n  ' + rows + "\n ]\n}\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="two data sets, three ε, one seed")
+    parser.add_argument("--data", help="some data sets, with commas")
+    parser.add_argument("--epsilons", help="some budgets, with commas")
+    parser.add_argument("--methods", help="some methods, with commas")
+    parser.add_argument("--again", help="methods whose kept results are not used, with commas")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
+    parser.add_argument("--kept", type=Path, default=Path("out/accuracy.jsonl"))
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    asked = parser.parse_args(arguments)
+    if not asked.page:
+        execute(asked)
+    from benchmarks.accuracy_page import write
+
+    write(json.loads(RESULTS.read_text()))
+
+
+def execute(asked: argparse.Namespace) -> None:
+    names, epsilons, seeds = list(DATA), list(EPSILONS), asked.seeds
+    if asked.quick:
+        names, epsilons, seeds = ["adult", "network"], [2.0, 4.62, 10.69], 1
+        asked.kept = asked.kept.with_stem(asked.kept.stem + "-quick")
+    names = asked.data.split(",") if asked.data else names
+    epsilons = [float(e) for e in asked.epsilons.split(",")] if asked.epsilons else epsilons
+    methods = asked.methods.split(",") if asked.methods else list(METHODS)
+    missing = [method for method in methods if not available(method)]
+    if missing:
+        print(f"left out, not installed (pip install 'mdrr[bench]'): {', '.join(missing)}")
+    methods = [method for method in methods if method not in missing]
+    if asked.again:
+        forget(asked.kept, asked.again.split(","))
+    todo = jobs(names, epsilons, seeds, methods)
+    done = runner.run(
+        todo,
+        work,
+        asked.kept,
+        workers=asked.workers,
+        minutes=asked.minutes,
+        kind=lambda job: (job[0], job[3]),
+    )
+    results = summary(done)
+    if asked.quick:
+        for row in results["rows"]:
+            print(
+                f"{row['data']:11} ε={row['epsilon']:<6} {row['method']:17} "
+                + " ".join(f"{metric} {row[metric]:.4f}" for metric in METRICS)
+            )
+        raise SystemExit
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(written(results))
+
+
+def forget(path: Path, methods: list[str]) -> None:
+    """Take some methods' results out of the file of kept ones."""
+    kept = [entry for job, entry in runner.read(path).items() if job[-1] not in methods]
+    if path.exists():
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in kept))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Every method of the accuracy benchmark by name: the paper's, ours and the peers'.
+
+A method sees the true records only to randomize them, and ε; it returns answers. All spend the same
+total ε per person. The exception is the paper's: RR-Clusters' clusters come from exact Cramér's V,
+for which the paper uses a secure sum, outside ε.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import mdrr
+from benchmarks.data import People, load
+from benchmarks.metrics import Answer
+from benchmarks.peers import calm, castell, ldpy, pgm
+from mdrr.dependence import from_codes
+from mdrr.estimation import METHODS as ESTIMATORS
+from mdrr.randomizer import randomize_codes
+from mdrr.tallies import tally_reports
+
+
+@dataclass(frozen=True)
+class Method:
+    """`run(people, ε, seed)` gives answers; `group` is paper, ours or peer; `about` one line."""
+
+    name: str
+    group: str
+    about: str
+    run: Callable[[People, float, int], Answer]
+    needs: str | None = None
+    """A package of the extra `bench`, or a name of `mdrr` that may not be there."""
+
+
+def number(*parts: object) -> int:
+    """A seed from a unit's own description, the same on every machine."""
+    return zlib.crc32("/".join(map(str, parts)).encode())
+
+
+def collected(people: People, design: mdrr.Design, seed: int) -> mdrr.Tally:
+    source = mdrr.SeededSource(number(people.name, design.fingerprint, seed))
+    return tally_reports(randomize_codes(people.codes, design, source), design)
+
+
+@lru_cache(maxsize=2)
+def independent(name: str, epsilon: float, seed: int) -> tuple[mdrr.Design, mdrr.Tally]:
+    """RR-Independent's reports: drawn once, given to every method that uses them."""
+    people = load(name)
+    design = mdrr.independent(people.domain, epsilon=epsilon)
+    return design, collected(people, design, seed)
+
+
+@lru_cache(maxsize=8)
+def clusters(name: str, most: int) -> tuple[tuple[str, ...], ...]:
+    """Algorithm 1 on exact dependences, T_d = .1."""
+    people = load(name)
+    exact = from_codes(people.codes, people.domain)
+    return mdrr.cluster(exact, people.domain, max_cells=most, min_dependence=0.1)
+
+
+def answers(estimate: mdrr.Estimate) -> Answer:
+    return lambda names: np.asarray(estimate.table(*names).values)
+
+
+def _same_reports(method: str, **options: Any) -> Callable[[People, float, int], Answer]:
+    def run(people: People, epsilon: float, seed: int) -> Answer:
+        design, tally = independent(people.name, epsilon, seed)
+        return answers(mdrr.estimate(tally, design, method=method, **options))
+
+    return run
+
+
+def _clustered(method: str, most: int) -> Callable[[People, float, int], Answer]:
+    def run(people: People, epsilon: float, seed: int) -> Answer:
+        groups = clusters(people.name, most)
+        design = mdrr.clustered(people.domain, groups, epsilon=epsilon)
+        tally = collected(people, design, seed)
+        return answers(mdrr.estimate(tally, design, method=method))
+
+    return run
+
+
+def _free(people: People, epsilon: float, seed: int) -> Answer:
+    design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
+    return answers(mdrr.estimate(collected(people, design, seed), design, method="auto"))
+
+
+def _pgm(people: People, epsilon: float, seed: int) -> Answer:
+    design, tally = independent(people.name, epsilon, seed)
+    return pgm.pgm(people.domain, pgm.from_tally(tally, design), people.n)
+
+
+def _ldpy(kind: str) -> Callable[[People, float, int], Answer]:
+    return lambda people, epsilon, seed: ldpy.ldpy(
+        kind, people, epsilon, number(people.name, kind, epsilon, seed)
+    )
+
+
+def _drawn(
+    method: Callable[[People, float, np.random.Generator], Answer],
+) -> Callable[[People, float, int], Answer]:
+    return lambda people, epsilon, seed: method(
+        people,
+        epsilon,
+        np.random.default_rng(number(people.name, method.__name__, epsilon, seed)),
+    )
+
+
+_LIST = [
+    Method("RR-Independent", "paper", "Protocol 1, product of marginals", _same_reports("product")),
+    Method("RR-Ind + Adj", "paper", "the same reports, Algorithm 2", _same_reports("adjust")),
+]
+for _most in (50, 100, 300):
+    _about = f"Algorithm 1 with exact V, T_v = {_most}, T_d = .1"
+    _LIST += [
+        Method(f"RR-Clusters {_most}", "paper", _about, _clustered("product", _most)),
+        Method(
+            f"RR-Cl {_most} + Adj", "paper", f"{_about}, Algorithm 2", _clustered("adjust", _most)
+        ),
+    ]
+_SAME = "RR-Independent's reports, method="
+_LIST += [
+    Method("pairwise", "ours", f'{_SAME}"pairwise"', _same_reports("pairwise")),
+    Method("latent", "ours", f'{_SAME}"latent"', _same_reports("latent")),
+    Method("auto", "ours", f'{_SAME}"auto"', _same_reports("auto")),
+    Method(
+        "plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free, "plan"
+    ),
+    Method("SPL", "peer", "multi-freq-ldpy, ε split evenly", _ldpy("SPL"), "multi_freq_ldpy"),
+    Method("SMP", "peer", "multi-freq-ldpy, one attribute each", _ldpy("SMP"), "multi_freq_ldpy"),
+    Method("RS+FD", "peer", "multi-freq-ldpy, and fake data", _ldpy("RSpFD"), "multi_freq_ldpy"),
+    Method("Castell", "peer", "aggregated inverse, arXiv 2212.01627", _drawn(castell.castell)),
+    Method("pair sampling", "peer", "CALM with pairs", _drawn(calm.pair_sampling)),
+    Method("CALM", "peer", "CALM, views of the size predicted best", _drawn(calm.calm)),
+    Method("mbi", "peer", "Private-PGM on RR-Independent's pair tables", _pgm, "mbi"),
+    Method("mbi on pairs", "peer", "Private-PGM on pair sampling", _drawn(pgm.pgm_on_pairs), "mbi"),
+]
+METHODS: dict[str, Method] = {method.name: method for method in _LIST}
+
+
+def available(name: str) -> bool:
+    """Whether what a method needs is there: a package, or an estimator of this version."""
+    method = METHODS[name]
+    if method.needs == "plan":
+        return hasattr(mdrr, "plan") and "auto" in ESTIMATORS
+    if method.needs:
+        from importlib.util import find_spec
+
+        return find_spec(method.needs) is not None
+    return method.group != "ours" or method.name in ESTIMATORS
