@@ -10,10 +10,10 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: bench-numeric help run test check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-learning bench-numeric help run test check format reproduce wheel clean install dev
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: install  ## Randomize, tally and estimate Adult; write out/report.html
 	@mkdir -p out
@@ -60,6 +60,11 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev]'
 	@touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	@echo "Installing mdrr[bench], the peers, into $(VENV) (once)"
+	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev,bench]'
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-dev
+
 bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/numeric.md
 	$(BIN)/python -m benchmarks.numeric
 
@@ -68,6 +73,12 @@ bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells;
 
 faults: dev  ## Secure sums between real processes under faults, five times over, with other timing
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
+
+bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on five data sets; docs/accuracy.md
+	$(BIN)/python -m benchmarks.accuracy
+
+bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/learning.md
+	$(BIN)/python -m benchmarks.learning
 
 clean:  ## Remove .venv and everything generated
 	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

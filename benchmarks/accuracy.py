@@ -18,10 +18,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import runner
 from benchmarks.data import DATA, load
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload_of
+
+from benchmarks import runner
 
 EPSILONS = (1.0, 2.0, 4.0, 4.62, 8.0, 10.69, 15.92, 21.89)
 RESULTS = Path("benchmarks/results/accuracy.json")
@@ -99,13 +100,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-def written(results: dict[str, Any]) -> str:
-    """The results as JSON with one row a line, so that a change can be read."""
-    rows = ",\n  ".join(json.dumps(row) for row in results["rows"])
-    head = json.dumps({k: v for k, v in results.items() if k != "rows"}, indent=1)
-    return head[:-2] + ',\n "rows": [\n  ' + rows + "\n ]\n}\n"
-
-
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -141,7 +135,7 @@ def execute(asked: argparse.Namespace) -> None:
         print(f"left out, not installed (pip install 'mdrr[bench]'): {', '.join(missing)}")
     methods = [method for method in methods if method not in missing]
     if asked.again:
-        forget(asked.kept, asked.again.split(","))
+        runner.forget(asked.kept, asked.again.split(","))
     todo = jobs(names, epsilons, seeds, methods)
     done = runner.run(
         todo,
@@ -160,14 +154,7 @@ def execute(asked: argparse.Namespace) -> None:
             )
         raise SystemExit
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(written(results))
-
-
-def forget(path: Path, methods: list[str]) -> None:
-    """Take some methods' results out of the file of kept ones."""
-    kept = [entry for job, entry in runner.read(path).items() if job[-1] not in methods]
-    if path.exists():
-        path.write_text("".join(json.dumps(entry) + "\n" for entry in kept))
+    RESULTS.write_text(runner.written(results))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
+from scipy.stats import norm
 
 import mdrr
 from mdrr.frames import encode
@@ -94,13 +95,13 @@ def network(people: int = 30_000, seed: int = 20) -> People:
     Each row of a conditional table is Dirichlet(½), so dependences are of third and fourth order
     and no small mixture of products is the truth: not the model of `method="latent"`.
     """
-    rng = np.random.default_rng(seed)
+    laws, rng = (np.random.default_rng([seed, part]) for part in (0, 1))
     sizes = [2, 3, 5, 4, 8, 2, 6, 3, 4, 7]
     columns: list[np.ndarray] = []
     for j, size in enumerate(sizes):
-        parents = rng.choice(j, size=min(j, int(rng.integers(1, 4))), replace=False)
+        parents = laws.choice(j, size=min(j, int(laws.integers(1, 4))), replace=False)
         shape = [sizes[k] for k in parents]
-        law = rng.dirichlet(np.full(size, 0.5), size=int(np.prod(shape)))
+        law = laws.dirichlet(np.full(size, 0.5), size=int(np.prod(shape)))
         row = cells_of([columns[k] for k in parents], shape) if len(parents) else np.zeros(people)
         above = law.cumsum(axis=1)[row.astype(int)] < rng.random(people)[:, None]
         columns.append(np.minimum(above.sum(axis=1), size - 1))
@@ -115,15 +116,15 @@ def correlated(people: int = 30_000, seed: int = 21) -> People:
     Correlations are 0.85^|i−j|, so the farthest pair still has 0.32; cuts are at equal shares
     for even attributes and skewed for odd ones.
     """
-    rng = np.random.default_rng(seed)
+    laws, rng = (np.random.default_rng([seed, part]) for part in (0, 1))
     sizes = [4, 6, 3, 8, 5, 2, 7, 4]
     away = np.abs(np.subtract.outer(np.arange(len(sizes)), np.arange(len(sizes))))
     scores = rng.standard_normal((people, len(sizes))) @ np.linalg.cholesky(0.85**away).T
     named, counts = {}, {}
     for j, size in enumerate(sizes):
         shares = np.ones(size) if j % 2 == 0 else 1 / np.arange(1, size + 1)
-        cuts = np.quantile(rng.standard_normal(200_000), shares.cumsum()[:-1] / shares.sum())
-        named[f"x{j}"] = rng.permutation(size)[np.searchsorted(cuts, scores[:, j])]
+        cuts = norm.ppf(shares.cumsum()[:-1] / shares.sum())
+        named[f"x{j}"] = laws.permutation(size)[np.searchsorted(cuts, scores[:, j])]
         counts[f"x{j}"] = size
     about = "a Gaussian chain cut into categories, every pair correlated (made here)"
     return _coded("correlated", named, counts, about)

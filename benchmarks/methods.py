@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-
-import mdrr
 from benchmarks.data import People, load
 from benchmarks.metrics import Answer
 from benchmarks.peers import calm, castell, ldpy, pgm
+
+import mdrr
 from mdrr.dependence import from_codes
 from mdrr.estimation import METHODS as ESTIMATORS
 from mdrr.randomizer import randomize_codes
@@ -70,6 +70,7 @@ def answers(estimate: mdrr.Estimate) -> Answer:
 def _same_reports(method: str, **options: Any) -> Callable[[People, float, int], Answer]:
     def run(people: People, epsilon: float, seed: int) -> Answer:
         design, tally = independent(people.name, epsilon, seed)
+        assert tally.n == people.n
         return answers(mdrr.estimate(tally, design, method=method, **options))
 
     return run

@@ -12,7 +12,6 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
-
 from benchmarks.data import People, load
 
 Answer = Callable[[tuple[str, ...]], np.ndarray]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections import defaultdict
@@ -35,6 +36,20 @@ def read(path: Path) -> dict[Job, dict[str, Any]]:
                 continue
             found[tuple(entry["job"])] = entry
     return found
+
+
+def forget(path: Path, names: list[str]) -> None:
+    """Take the results of some (a job's last part) out of the file of kept ones."""
+    kept = [entry for job, entry in read(path).items() if job[-1] not in names]
+    if path.exists():
+        path.write_text("".join(json.dumps(entry) + "\n" for entry in kept))
+
+
+def written(results: dict[str, Any]) -> str:
+    """The results as JSON with one row a line, so that a change can be read."""
+    rows = ",\n  ".join(json.dumps(row) for row in results["rows"])
+    head = json.dumps({k: v for k, v in results.items() if k != "rows"}, indent=1)
+    return head[:-2] + ',\n "rows": [\n  ' + rows + "\n ]\n}\n"
 
 
 def run(
@@ -80,6 +95,7 @@ def run(
                     break
                 keep(job, *timed(work, job))
             return done
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the workers' jobs as well
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
             waiting = iter(left)
             running = {}

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-
 from benchmarks.data import People
 from benchmarks.metrics import Answer
 from benchmarks.peers.maxent import fit, marginal, norm_sub
 from benchmarks.peers.oracle import Oracle
+
 from mdrr import Domain
 from mdrr.randomizer import cells_of
 

@@ -9,11 +9,11 @@ a "hybrid" extension without saying how it works; it is not implemented.
 from __future__ import annotations
 
 import numpy as np
-
 from benchmarks.data import People
 from benchmarks.metrics import Answer
 from benchmarks.peers.maxent import norm_sub
 from benchmarks.peers.oracle import epsilons_of, grr, grr_parameters
+
 from mdrr.randomizer import cells_of
 
 

@@ -8,7 +8,6 @@ recommendation. These protocols estimate one attribute at a time, so wider table
 from __future__ import annotations
 
 import numpy as np
-
 from benchmarks.data import People
 from benchmarks.metrics import Answer, product_of
 

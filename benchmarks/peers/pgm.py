@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
-
 from benchmarks.data import People
 from benchmarks.metrics import Answer
 from benchmarks.peers.calm import View, collect, cover
 from benchmarks.peers.maxent import marginal, norm_sub
+
 from mdrr import Design, Domain, Tally
 from mdrr.estimation.unbiased import unbiased
 

@@ -1,0 +1,41 @@
+"""Charts of the benchmarks: Altair to SVG, colours that everyone can tell apart (Okabe and Ito)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "circle")
+
+
+def lines(points: list[dict[str, Any]], path: Path, order: list[str]) -> None:
+    """Error against ε, both logarithmic: a row per question, a column per data set."""
+    import altair as alt
+
+    method = alt.Color("method:N", sort=order, title=None)
+    method = method.scale(domain=order, range=list(COLOURS[: len(order)]))
+    shape = alt.Shape("method:N", sort=order, title=None)
+    shape = shape.scale(domain=order, range=list(SHAPES[: len(order)]))
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("epsilon:Q", title="total ε")
+        .scale(type="log", domain=[0.9, 25])
+        .axis(values=[1, 2, 4, 8, 16]),
+        y=alt.Y("error:Q", title=None).scale(type="log").axis(format="~g", tickCount=5),
+        color=method,
+    )
+    drawn = base.mark_line(strokeWidth=1.5) + base.mark_point(size=28, filled=True).encode(shape)
+    faceted = (
+        drawn.properties(width=140, height=130)
+        .facet(
+            column=alt.Column(
+                "data:N", title=None, sort=list(dict.fromkeys(p["data"] for p in points))
+            ),
+            row=alt.Row("what:N", title=None, sort=list(dict.fromkeys(p["what"] for p in points))),
+        )
+        .resolve_scale(y="independent")
+        .configure(background="white", font="sans-serif")
+        .configure_legend(orient="bottom", columns=len(order), symbolSize=60)
+        .configure_view(stroke="#ddd")
+    )
+    faceted.save(path)

@@ -1,0 +1,155 @@
+"""The short version of `make bench-accuracy`, and the tests of what it measures with."""
+
+import json
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.accuracy import jobs, summary, work
+from benchmarks.accuracy_page import document
+from benchmarks.data import DATA, correlated, load, network
+from benchmarks.methods import METHODS, available
+from benchmarks.metrics import METRICS, workload
+from benchmarks.peers import calm, maxent, oracle
+
+from benchmarks import runner
+from mdrr.estimation import nearest
+
+ROOT = Path(__file__).resolve().parents[2]
+Z = 4.42  # two-sided 1e-5
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A few people of the network, under a name the methods can load."""
+    monkeypatch.setitem(DATA, "small", lambda: replace(network(4000), name="small"))
+    load.cache_clear()
+    yield load("small")
+    load.cache_clear()
+
+
+def test_the_truth_has_no_error_and_a_wrong_table_does(small):
+    asked = workload(small, queries=50, wide=5)
+    assert asked.errors(small.table) == dict.fromkeys(METRICS, 0.0)
+    flat = asked.errors(lambda names: np.full_like(small.table(names), 1 / small.table(names).size))
+    assert all(value > 0.1 for value in flat.values())
+    assert all(query.truth > 0 for query in asked.queries)
+
+
+def test_what_is_not_a_distribution_is_refused(small):
+    asked = workload(small, queries=5, wide=1)
+    with pytest.raises(ValueError, match="not a distribution"):
+        asked.errors(lambda names: 2 * small.table(names))
+
+
+def test_every_pair_of_the_correlated_people_is_correlated():
+    people = correlated(20_000)
+    for pair in combinations(people.domain.names, 2):
+        table = people.table(pair)
+        product = np.outer(table.sum(axis=1), table.sum(axis=0))
+        assert 0.5 * np.abs(table - product).sum() > 0.05
+
+
+def test_light_methods_in_one_short_run(monkeypatch, tmp_path):
+    """Where all is correlated: pairs reported beat ε split, ours the paper on the same reports."""
+    monkeypatch.setitem(DATA, "small", lambda: replace(correlated(6000), name="small"))
+    load.cache_clear()
+    light = ["RR-Independent", "RR-Ind + Adj", "RR-Clusters 50", "Castell", "pair sampling", "CALM"]
+    methods = [m for m in [*light, "latent", "auto"] if available(m)]
+    done = runner.run(jobs(["small"], [10.0], 1, methods), work, tmp_path / "kept.jsonl", workers=0)
+    rows = {row["method"]: row for row in summary(done)["rows"]}
+    assert set(rows) == set(methods)
+    assert rows["pair sampling"]["tv2"] < 0.7 * rows["RR-Independent"]["tv2"]
+    assert rows["Castell"]["tv4"] > 2 * rows["pair sampling"]["tv4"]  # its inverse drowns
+    assert rows["latent"]["tv2"] < 0.8 * rows["RR-Independent"]["tv2"]
+    assert rows["auto"]["query"] < 0.8 * rows["RR-Independent"]["query"]
+    assert rows["auto"]["tv2"] < 1.1 * rows["latent"]["tv2"]
+    page = document(summary(done))
+    for name, row in rows.items():
+        assert f"| {name} |" in page
+        assert f"{row['tv2']:.3f}" in page
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    kept, calls = tmp_path / "kept.jsonl", []
+
+    def count(job):
+        calls.append(job)
+        return {"value": job[1]}
+
+    todo = [("a", 1), ("a", 2), ("b", 3)]
+    runner.run(todo[:2], count, kept, workers=0)
+    kept.write_text(kept.read_text() + '{"job": ["b", 3], "val')  # torn by a crash
+    kept.write_text(kept.read_text() + "\n")
+    done = runner.run(todo, count, kept, workers=0)
+    assert calls == todo
+    assert [done[job]["value"] for job in todo] == [1, 2, 3]
+    runner.forget(kept, [3])
+    assert set(runner.read(kept)) == set(todo[:2])
+
+
+@pytest.mark.parametrize(("cells", "epsilon"), [(4, 1.0), (40, 1.0)], ids=["GRR", "OUE"])
+def test_oracles_are_unbiased_with_the_variance_they_state(cells, epsilon):
+    made = oracle.Oracle(cells, epsilon)
+    assert made.grr_is_better == (cells == 4)
+    codes = np.repeat(np.arange(cells - 1), 2000)  # the last cell is empty
+    n, rng = len(codes), np.random.default_rng(3)
+    found = np.array([made.estimate(codes, rng) for _ in range(200)])
+    truth = np.bincount(codes, minlength=cells) / n
+    spread = np.sqrt(made.noise / n)
+    assert abs(found[:, -1].mean()) < Z * spread / np.sqrt(200)
+    assert np.all(np.abs(found.mean(axis=0) - truth) < Z * 2 * spread / np.sqrt(200))
+    assert found[:, -1].std() == pytest.approx(spread, rel=Z / np.sqrt(2 * 200))
+
+
+def test_norm_sub_is_the_nearest_distribution():
+    table = np.random.default_rng(0).normal(0.05, 0.2, size=(4, 5))
+    np.testing.assert_allclose(maxent.norm_sub(table).ravel(), nearest(table.ravel()), atol=1e-12)
+
+
+def test_maximum_entropy_meets_its_marginals_and_adds_nothing():
+    rng = np.random.default_rng(1)
+    joint = rng.dirichlet(np.ones(24)).reshape(2, 3, 4)
+    names = ("a", "b", "c")
+    known = {kept: maxent.marginal(joint, names, kept) for kept in [("a", "b"), ("b", "c")]}
+    found = maxent.fit(names, (2, 3, 4), known)
+    for kept, target in known.items():
+        np.testing.assert_allclose(maxent.marginal(found, names, kept), target, atol=1e-6)
+    ab, bc = known["a", "b"], known["b", "c"]  # a and c independent given b
+    np.testing.assert_allclose(found, ab[:, :, None] * bc / ab.sum(axis=0)[:, None], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
+def test_views_cover_every_pair(size):
+    covered = {pair for view in calm.cover(8, size) for pair in combinations(view, 2)}
+    assert covered == set(combinations(range(8), 2))
+
+
+def test_calm_widens_its_views_with_the_budget(small):
+    narrow = calm.best_views(small.domain, small.n, 1.0)
+    wide = calm.best_views(small.domain, small.n, 20.0)
+    assert len(narrow[0]) == 2 < len(wide[0])
+
+
+def test_agreeing_views_share_their_marginals(small):
+    rng = np.random.default_rng(5)
+    views = calm.collect(small, 2.0, calm.cover(len(small.domain.shape), 2), rng)
+    before = _apart(views, [view.table for view in views])
+    assert _apart(views, calm.consistent(views)) < before / 4
+
+
+def _apart(views, tables):
+    margins = {}
+    for view, table in zip(views, tables, strict=True):
+        for name in view.names:
+            margins.setdefault(name, []).append(maxent.marginal(table, view.names, (name,)))
+    return max(np.ptp(np.array(found), axis=0).max() for found in margins.values())
+
+
+def test_the_page_is_made_of_the_committed_results():
+    results = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text("utf-8"))
+    assert (ROOT / "docs/accuracy.md").read_text("utf-8") == document(results)
+    assert (ROOT / "docs/img/accuracy.svg").exists()
+    assert set(results["methods"]) == set(METHODS)
