@@ -4,7 +4,9 @@ Views cover every pair of attributes. A view goes through GRR or OUE, whichever 
 cells; views are made consistent where they overlap and non-negative (PriView's two steps, three
 rounds); a wider table is the maximum-entropy one given the views' marginals. The views' size is not
 fixed at two: the size with the smallest predicted error of pair tables is taken, as CALM balances
-noise, sampling and reconstruction. Size two is the paper's "pair sampling".
+noise, sampling and reconstruction. Size two is the paper's "pair sampling". Views of more than
+three attributes have so many cells that making them non-negative would bias every marginal: there
+the marginals asked for are made non-negative instead, which is far more accurate.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from mdrr.randomizer import cells_of
 
 MOST_CELLS = 2_500_000
 ROUNDS = 3
+WIDE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +103,17 @@ def collect(
 
 
 def consistent(views: list[View]) -> list[np.ndarray]:
-    """Tables that agree where views overlap and are distributions (PriView, three rounds)."""
+    """Tables that agree where views overlap and, unless wide, are distributions (PriView)."""
     tables = [view.table for view in views]
-    if len(views) == 1:
-        return [norm_sub(tables[0])]
+    wide = len(views[0].names) >= WIDE
     shared: set[tuple[str, ...]] = set()
     for first, second in combinations(views, 2):
         shared.add(tuple(name for name in first.names if name in second.names))
-    for _ in range(ROUNDS):
+    for _ in range(1 if wide else ROUNDS):
         for names in sorted(shared - {()}, key=len):
             _agree(views, tables, names)
-        tables = [norm_sub(table) for table in tables]
+        if not wide:
+            tables = [norm_sub(table) for table in tables]
     return tables
 
 
@@ -140,7 +143,7 @@ def answers(domain: Domain, views: list[View]) -> Answer:
                 parts.setdefault(kept, []).append((1 / view.variance(part.size), part))
         widest = [k for k in parts if not any(set(k) < set(other) for other in parts)]
         known = {
-            kept: sum(w * t for w, t in parts[kept]) / sum(w for w, _ in parts[kept])
+            kept: norm_sub(sum(w * t for w, t in parts[kept]) / sum(w for w, _ in parts[kept]))
             for kept in widest
         }
         if names in known:
