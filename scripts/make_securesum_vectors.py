@@ -22,7 +22,7 @@ from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.organiser import Organiser, join
 from mdrr.securesum.paper import Party
-from mdrr.securesum.person import make_report
+from mdrr.securesum.person import make_report, read_part
 from mdrr.securesum.question import Question
 from mdrr.securesum.roster import Batch, Roster
 from mdrr.securesum.terms import Terms, make_terms
@@ -221,21 +221,68 @@ def bad_messages(paper: dict[str, Any], batch: dict[str, Any]) -> list[dict[str,
         cases.append((why, "roster", message.to_json().decode()))
     cases.append(("a roster nobody signed", "roster", text(
         lambda m: m["body"]["members"].pop(), first["roster"])))  # fmt: skip
-    valid = Terms.from_dict(terms["body"])
+    cases += bad_reports(batch)
     return [
-        {"why": why, "reader": reader, "text": message, "error": refusal(reader, message, valid)}
+        {
+            "why": why,
+            "reader": reader,
+            "text": message,
+            "error": refusal(reader, message, paper, batch),
+        }
         for why, reader, message in cases
     ]
 
 
-def refusal(reader: str, text: str, terms: Terms) -> str:
-    """Why a text is refused by the reader of any message, of terms or of a roster."""
+def bad_reports(run: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Batches, and reports to the first aggregator, that must be refused."""
+    leader, _, crowd = people(4, "Office A", "Office B", "Office C")
+    said = [Message.from_json(json.dumps(fields)) for fields in run["messages"]]
+    listed = next(message for message in said if message.kind == "batch")
+    report = next(message for message in said if message.kind == "report")
+    other = next(message for message in said if message.kind == "report" and message != report)
+
+    def batch(**change: object) -> str:
+        body = {**listed.body, **change}
+        return write(leader, "batch", listed.run, body).to_json().decode()
+
+    def changed(sender: Identity = crowd[0], run: str = report.run, to: str | None = report.to,
+                **change: object) -> str:  # fmt: skip
+        return write(sender, "report", run, {**report.body, **change}, to).to_json().decode()
+
+    servers = listed.body["aggregators"]
+    return [
+        ("a single aggregator", "batch", batch(aggregators=servers[:1])),
+        ("an aggregator twice", "batch", batch(aggregators=[servers[0], servers[0]])),
+        ("fewer enrolled than the minimum", "batch", batch(people=2)),
+        ("more aggregators than three", "batch", batch(aggregators=[*servers, servers[0]])),
+        ("another batch", "report", changed(run="0" * 64)),
+        ("another aggregator", "report", other.to_json().decode()),
+        ("no recipient", "report", changed(to=None)),
+        ("another person's key", "report", changed(sender=crowd[1])),
+        ("a share that is too short", "report", changed(sealed="AAAA")),
+        ("a share not in the list", "report", changed(parts=report.body["parts"][::-1])),
+        ("a list of two shares", "report", changed(parts=report.body["parts"][:2])),
+        ("a proof of a later version", "report", changed(proof={"v": 2})),
+        ("a field too many", "report", changed(comment="hello")),
+    ]
+
+
+def refusal(reader: str, text: str, paper: dict[str, Any], batch: dict[str, Any]) -> str:
+    """Why a text is refused by the reader of its kind; empty when it is not."""
+    terms = Terms.from_dict(paper["messages"][0]["body"])
+    batch_terms = Terms.from_dict(batch["messages"][0]["body"])
     try:
         message = Message.from_json(text)
         if reader == "terms":
             Terms.read(message)
         elif reader == "roster":
             Roster.read(message, terms)
+        elif reader == "batch":
+            Batch.read(message, batch_terms)
+        elif reader == "report":
+            listed = next(one for one in batch["messages"] if one["kind"] == "batch")
+            known = Batch.read(Message.from_json(json.dumps(listed)), batch_terms)
+            read_part(message, known, known.ids[0])
         elif reader == "signature":
             _, _, parties = people(3)
             keys = [one.public.signing for one in parties if one.id == message.sender]

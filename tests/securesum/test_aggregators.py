@@ -1,5 +1,6 @@
 """Two or three aggregators in one process: exact totals over who is left, or a clean refusal."""
 
+import base64
 import json
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -289,6 +290,23 @@ def test_the_ledger_holds_no_share_in_the_clear(tmp_path: Path) -> None:
         assert not any(share in stored for share in shares)
         assert GROUP.vectors[k].tobytes() not in stored
     assert GROUP.identities[0].id.encode() in stored  # power: what is stored is found
+
+
+def test_an_opened_batch_leaves_no_report_on_disk(tmp_path: Path) -> None:
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    machines = [aggregator(0, ledger), aggregator(1)]
+    for k in range(8):
+        for position in (0, 1):
+            machines[position].receive(report(k, position))
+    sealed = [base64.b64decode(report(k).body["sealed"]) for k in range(8)]
+
+    def stored() -> bytes:
+        return b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
+
+    assert all(one in stored() for one in sealed)  # power: before the opening they are found
+    finish(machines)
+    ledger.close()
+    assert not any(one in stored() for one in sealed)
 
 
 def test_a_second_batch_that_differs_by_a_few_people_is_refused() -> None:

@@ -2,8 +2,8 @@
 
 The ledger holds accepted reports as they came (sealed; only this aggregator's key opens them),
 which set the batch was closed with, and the one opening it ever gave. It holds no answer, no
-opened share, and nothing of other aggregators' shares. Every change is one transaction, so a crash
-leaves the state before or after it.
+opened share, and nothing of other aggregators' shares; once a batch is opened its reports are
+wiped. Every change is one transaction, so a crash leaves the state before or after it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Ledger(Protocol):
         ...
 
     def note_opening(self, batch: str, group: frozenset[str], value: bytes, /) -> None:
-        """Keep an opening and its group, both or neither, before the opening is sent."""
+        """Keep an opening and its group and wipe the reports, all or nothing, before it is sent."""
         ...
 
 
@@ -79,6 +79,7 @@ class SqliteLedger:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = full")
+            self._db.execute("pragma secure_delete = on")
             self._db.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             raise ProtocolError(f"{path} is not a ledger of an aggregator: {error}") from None
@@ -131,12 +132,13 @@ class SqliteLedger:
         self._db.execute("insert into opened (people) values (?)", (" ".join(sorted(group)),))
 
     def note_opening(self, batch: str, group: frozenset[str], value: bytes, /) -> None:
-        """Keep an opening and its group in one transaction."""
+        """Keep an opening and its group and wipe the reports, in one transaction."""
         self.commit()
         self.begin()
         try:
             self.remember(group)
             self.note(batch, "opening", value)
+            self._db.execute("delete from report where batch = ?", (batch,))
         except BaseException:
             self._db.execute("rollback")
             raise
