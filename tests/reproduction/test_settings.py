@@ -7,7 +7,13 @@ from mdrr.reproduction.settings import Settings
 
 
 @pytest.mark.parametrize(
-    ("rounding", "found"), [("nearest", [1, 1, 4, 3]), ("down", [1, 1, 3, 2]), ("up", [1, 2, 4, 3])]
+    ("rounding", "found"),
+    [
+        ("nearest", [1, 1, 4, 3]),
+        ("even", [1, 1, 4, 2]),
+        ("down", [1, 1, 3, 2]),
+        ("up", [1, 2, 4, 3]),
+    ],
 )
 def test_rounding(rounding, found):
     """0.1·4 = 0.4 would be no combination at all; 0.1·35 and 0.1·25 are halves."""

@@ -49,7 +49,10 @@ def reproduce(
         ),
     ] = "exact",
     rounding: Annotated[
-        str, typer.Option(help="Of σ·(number of combinations): nearest, down or up.")
+        str,
+        typer.Option(
+            help="Of σ·(number of combinations): nearest (ties up), even (ties even), down or up."
+        ),
     ] = "nearest",
     empty: Annotated[
         str, typer.Option(help="A query nobody satisfies: redraw, drop or infinite.")

@@ -8,7 +8,7 @@ from mdrr.reproduction import markdown as md
 from mdrr.reproduction.claims import check
 from mdrr.reproduction.clusters import WAYS, clusters_of, way
 from mdrr.reproduction.explanation import explains_all
-from mdrr.reproduction.outcome import Outcome
+from mdrr.reproduction.outcome import Outcome, epsilons
 from mdrr.reproduction.population import adult_population
 from mdrr.reproduction.printed import KEEPS, LEAST_DEPENDENCES, MOST_CELLS
 from mdrr.reproduction.readings import READINGS
@@ -91,20 +91,23 @@ def _protocol(outcome: Outcome) -> Iterator[str]:
         (
             f"- Matrix: `{settings.matrix}`, {READINGS[settings.matrix].meaning}.",
             f"- Dependences: `{settings.dependences}`, {learning.meaning}.",
-            f"- σ·(number of combinations) is rounded `{settings.rounding}`, halves up, to at "
-            "least 1.",
+            f"- σ·(number of combinations) is rounded `{settings.rounding}` (`nearest`: ties up), "
+            "to at least 1.",
             f"- A query that no true record satisfies (X_S = 0): `{settings.empty}`.",
             f"- The attributes of a query are `{settings.pairs}`, {settings.query_size} of them.",
             f"- Estimates are made proper by `{settings.projection}`.",
             f"- Figure 3 takes T_v and T_d from `{settings.thresholds}`.",
-            "- Equal dependences in Algorithm 1 go to the pair first in the domain's order; a "
-            "median over an even number of runs is the mean of the middle two.",
+            "- Ties in Algorithm 1 go to the pair first in the domain's order; a median over an "
+            "even number of runs is the mean of the middle two.",
             "- Tables 1 and 2 and Figure 2 are simulated from the counts of true cells, which is "
             "exact in distribution (`mdrr/reproduction/channel.py` has the proof, the tests "
             "compare with the real randomizer). Cells have their own reports and queries.",
             "- Figure 3 randomizes and rakes whole records, raking until every margin is within "
             "1e-6 of its target. Within a run its five methods answer the same queries, and its "
             "nine coverages read the same two randomized data sets, with a fresh query each.",
+            "- ε of a report: "
+            + ", ".join(f"{e:.2f} at p = {p}" for p, (e, _) in epsilons(settings).items())
+            + ".",
             f"- Seed {settings.seed}, {settings.runs:,} runs; settings `{settings.fingerprint}`.",
         )
     )
@@ -127,7 +130,11 @@ def _protocol(outcome: Outcome) -> Iterator[str]:
         )
         for most in MOST_CELLS
     ]
+    values = [value for _, _, value in dependences.ranked()]
+    unequal = len(set(values)) == len(values)
+    ties = "; no two are equal, so there are no ties" if unequal else ""
     verdict = "are the same for all T_d" if same else "change with T_d; those for T_d = 0.1"
+    yield f"The {len(values)} dependences range from {values[-1]:.3f} to {values[0]:.3f}{ties}."
     yield f"The clusters {verdict} (attributes not named are alone):\n\n" + "\n".join(lines)
 
 

@@ -19,7 +19,7 @@ from mdrr.reproduction.readings import READINGS
 FORMAT = 1
 """Raise it when the same settings give other numbers, so that old runs are not resumed."""
 
-Rounding: TypeAlias = Literal["nearest", "down", "up"]
+Rounding: TypeAlias = Literal["nearest", "even", "down", "up"]
 Empty: TypeAlias = Literal["redraw", "drop", "infinite"]
 Pairs: TypeAlias = Literal["distinct", "repeated"]
 Projected: TypeAlias = Literal["clip", "euclidean"]
@@ -45,8 +45,9 @@ class Settings:
         seed: the same seed gives the same numbers, whatever the number of processes.
         matrix: the reading of section 6.3, one of `mdrr.reproduction.readings.READINGS`.
         dependences: how Algorithm 1 learns them, one of `mdrr.reproduction.clusters.WAYS`.
-        rounding: of σ·(number of combinations) to a number of combinations: `nearest` (halves up),
-            `down` or `up`. At least one combination is always taken, or S would be empty.
+        rounding: of σ·(number of combinations) to a number of combinations: `nearest` (ties up),
+            `even` (nearest, ties to even), `down` or `up`. At least one combination is always
+            taken, or S would be empty.
         empty: what becomes of a query that no true record satisfies (X_S = 0, no relative error):
             `redraw` the query, `drop` the run, or count its relative error as `infinite`.
         pairs: whether the random attributes of a query are `distinct`, or drawn one by one and
@@ -107,4 +108,6 @@ def _rounded(coverage: float, cells: int, rounding: Rounding) -> int:
     exact = Fraction(str(coverage)) * cells
     if rounding == "nearest":
         return max(math.floor(exact + Fraction(1, 2)), 1)
+    if rounding == "even":
+        return max(round(exact), 1)
     return max(math.floor(exact) if rounding == "down" else math.ceil(exact), 1)
