@@ -198,23 +198,23 @@ def sampled(
         raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
     if report not in ("cell", "subset"):
         raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")
-    subsets = _subsets(m, size)
+    chosen = subsets(m, size)
     total = 2**32
-    share, rest = divmod(total, len(subsets))
+    share, rest = divmod(total, len(chosen))
     matrices: dict[int, Matrix] = {}
     questionnaires = []
-    for i, subset in enumerate(subsets):
+    for i, subset in enumerate(chosen):
         names = tuple(domain.names[j] for j in subset)
         cells = math.prod(domain.shape[j] for j in subset)
         if cells not in matrices:
             make = subset_matrix if report == "subset" else constant_matrix
             matrices[cells] = make(cells, epsilon=epsilon)
-        weight = 1 if len(subsets) == 1 else share + (i < rest)
+        weight = 1 if len(chosen) == 1 else share + (i < rest)
         questionnaires.append(Questionnaire((Cluster(names, matrices[cells]),), weight))
     return Design(domain, tuple(questionnaires))
 
 
-def _subsets(m: int, size: int) -> list[tuple[int, ...]]:
+def subsets(m: int, size: int) -> list[tuple[int, ...]]:
     """All subsets, or about 2048: some spread evenly over their order, with all their shifts."""
     count = math.comb(m, size)
     if count <= _MOST_QUESTIONNAIRES:

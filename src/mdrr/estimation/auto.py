@@ -82,7 +82,7 @@ def _share(
     """c, from tables estimated on some people and unbiased ones of the others."""
     train, test = split(tally, _HELD_OUT, seed)
     try:
-        model = latent(train, design, **options, fits=2, seed=seed)
+        model = latent(train, design, **options, fits=1, seed=seed)
         by_product = Shrinker(_product(train, design), train, design)
     except EstimateError:  # too few people to split
         return 1.0

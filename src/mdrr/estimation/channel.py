@@ -67,12 +67,21 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """The reports to one questionnaire: `codes[i, c]` points into the clusters' stacked codes."""
+    """The reports to one questionnaire: `codes[i, c]` points into the clusters' stacked codes.
+
+    Of a single constant cluster every report is its own, so `codes[i, j]` points straight into the
+    attributes' stacked tables, and there are no `bounds`.
+    """
 
     codes: npt.NDArray[np.int32]
     counts: Array
     seen: tuple[Seen, ...]
     bounds: tuple[int, ...]
+
+    @property
+    def joint(self) -> bool:
+        """Whether `codes` are rows of the attributes' stacked tables, of one constant cluster."""
+        return not self.bounds
 
     def with_counts(self, counts: Array) -> Stack:
         """The same reports, other multiplicities; those with none are left out."""
@@ -90,14 +99,20 @@ def stacks(tally: Tally, design: Design) -> list[Stack]:
 
 
 def _stack(group: Group, clusters: Sequence[Cluster], design: Design) -> Stack:
-    codes = np.empty((len(group.counts), len(clusters)), dtype=np.int32)
-    seen, bounds = [], [0]
+    counts = group.counts.astype(np.float64)
+    if len(clusters) == 1 and isinstance(clusters[0].matrix, Constant):
+        seen = _seen(clusters[0], group.codes[0].astype(np.int64), design)
+        offsets = np.concatenate([[0], np.cumsum(design.domain.shape)])[list(seen.attributes)]
+        rows = np.stack(seen.digits, axis=1) + offsets
+        return Stack(np.ascontiguousarray(rows, dtype=np.int32), counts, (seen,), ())
+    codes = np.empty((len(counts), len(clusters)), dtype=np.int32)
+    found, bounds = [], [0]
     for c, cluster in enumerate(clusters):
         distinct, at = np.unique(group.codes[c], return_inverse=True)
         codes[:, c] = at.ravel() + bounds[-1]
         bounds.append(bounds[-1] + len(distinct))
-        seen.append(_seen(cluster, distinct.astype(np.int64), design))
-    return Stack(codes, group.counts.astype(np.float64), tuple(seen), tuple(bounds))
+        found.append(_seen(cluster, distinct.astype(np.int64), design))
+    return Stack(codes, counts, tuple(found), tuple(bounds))
 
 
 def _seen(cluster: Cluster, codes: npt.NDArray[np.int64], design: Design) -> Seen:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mdrr.domain import Domain
 from mdrr.estimation.channel import Stack
-from mdrr.estimation.kernel import expect, in_parts
+from mdrr.estimation.kernel import expect, expect_joint, in_parts
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.matrix import Array
 
@@ -86,6 +86,8 @@ def log_likelihood(reports: Sequence[Stack], mixture: MixtureJoint) -> float:
 def _visit(
     stack: Stack, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
 ) -> float:
+    if stack.joint:
+        return _visit_joint(stack, mixture, sums, sizes)
     classes = len(mixture.weights)
     phis = [seen.cells(mixture.tables) for seen in stack.seen]
     like = np.concatenate([s.likelihood(p) for s, p in zip(stack.seen, phis, strict=True)])
@@ -105,4 +107,38 @@ def _visit(
             stack.seen, phis, stack.bounds[:-1], stack.bounds[1:], strict=True
         ):
             seen.collect(phi, like[a:b], tallied[a:b], sums)
+    return sum(p[0] for p in parts)
+
+
+def _visit_joint(
+    stack: Stack, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+) -> float:
+    (seen,) = stack.seen
+    signal, floor = float(seen.signal), float(seen.floor)
+    tables = np.concatenate(mixture.tables)
+
+    def part(start: int, stop: int) -> tuple[float, Array, Array]:
+        added, counted = np.zeros_like(tables), np.zeros(len(mixture.weights))
+        value = expect_joint(
+            stack.codes,
+            stack.counts,
+            start,
+            stop,
+            tables,
+            signal,
+            floor,
+            mixture.weights,
+            added,
+            counted,
+        )
+        return value, added, counted
+
+    parts = in_parts(len(stack.counts), part)
+    if sums is not None:
+        added = sum((p[1] for p in parts[1:]), parts[0][1])
+        sizes += sum(p[2] for p in parts)
+        at = 0
+        for total in sums:
+            total += added[at : at + len(total)]
+            at += len(total)
     return sum(p[0] for p in parts)

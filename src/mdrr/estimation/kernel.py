@@ -103,3 +103,49 @@ def add_rows(out: Any, values: Any, digits: Any, start: int, stop: int) -> None:
         row = digits[i]
         for z in range(out.shape[1]):
             out[row, z] += values[i, z]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def expect_joint(
+    rows: Any,
+    counts: Any,
+    start: int,
+    stop: int,
+    tables: Any,
+    signal: float,
+    floor: float,
+    weights: Any,
+    sums: Any,
+    sizes: Any,
+) -> float:
+    """The whole EM pass over reports of one constant cluster; returns their log-likelihood.
+
+    `rows: (k, a)` points into `tables: (Σr, Z)`, the distributions of all attributes stacked. With
+    φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and w_z·s·φ_z over it is added to `sums`
+    at each of its attributes' categories.
+    """
+    classes = weights.shape[0]
+    attributes = rows.shape[1]
+    truth = np.empty(classes)
+    log_likelihood = 0.0
+    for i in range(start, stop):
+        for z in range(classes):
+            truth[z] = weights[z]
+        for j in range(attributes):
+            row = rows[i, j]
+            for z in range(classes):
+                truth[z] *= tables[row, z]
+        total = 0.0
+        for z in range(classes):
+            total += truth[z]
+        total = signal * total + floor
+        log_likelihood += counts[i] * np.log(total)
+        factor = counts[i] / total
+        for z in range(classes):
+            truth[z] *= signal * factor
+            sizes[z] += truth[z] + floor * factor * weights[z]
+        for j in range(attributes):
+            row = rows[i, j]
+            for z in range(classes):
+                sums[row, z] += truth[z]
+    return log_likelihood

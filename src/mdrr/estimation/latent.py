@@ -29,7 +29,7 @@ from mdrr.tallies import Tally
 CLASSES = (1, 2, 5, 15, 40)
 """The numbers of classes tried."""
 
-_FOLDS = 3
+_FOLDS = 2
 _EVERY = 10
 
 
@@ -51,7 +51,7 @@ def latent(
     *,
     classes: int | None = None,
     passes: int | None = None,
-    fits: int = 4,
+    fits: int = 3,
     prior: float = 0.3,
     seed: int = 0,
 ) -> Estimate:
@@ -124,7 +124,7 @@ def choose(
     seed: int,
     most_passes: int = 150,
 ) -> Choice:
-    """The numbers of classes and passes that predict each third of the people best from the others.
+    """The numbers of classes and passes that predict each half of the people best from the other.
 
     People are dealt out one by one, so a report given by many is split as well.
     """
@@ -147,12 +147,14 @@ def choose(
                     break
         best = max(path) if passes is None else path[-1]
         tried.append((count, best[1], best[0] / sum(float(s.counts.sum()) for s in reports)))
+        if len(tried) > 2 and tried[-1][2] < min(tried[-2][2], tried[-3][2]):
+            break
     chosen = max(tried, key=lambda entry: entry[2])
     return Choice(chosen[0], chosen[1], tuple(tried))
 
 
 def _folds(reports: Sequence[Stack], seed: int) -> Iterator[tuple[list[Stack], list[Stack]]]:
-    """Each third of the people in turn: the reports of the others, and theirs."""
+    """Each half of the people in turn: the reports of the others, and theirs."""
     rng = np.random.default_rng(seed)
     left = [stack.counts.astype(np.int64) for stack in reports]
     for fold in range(_FOLDS):

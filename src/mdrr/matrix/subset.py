@@ -189,7 +189,29 @@ class Subset:
         return cls(cells, codes, tuple(block), low, total)
 
 
-def subset_matrix(cells: int, *, epsilon: float) -> Subset | Constant:
+def best_shape(
+    cells: int, epsilon: float, *, most_codes: int = 4096, least_gain: float = 0.0
+) -> Shape | None:
+    """The difference set of least variance for some cells, or None where single cells do as well.
+
+    Arguments:
+        cells: the number of true cells.
+        epsilon: the privacy budget.
+        most_codes: the most shifts a set may have.
+        least_gain: by what share its variance must undercut the constant matrix's.
+    """
+    best: Shape | None = None
+    least = (1 - least_gain) * rare_variance(cells, 1, 0, epsilon)
+    for shape in shapes():
+        found = rare_variance(shape.codes, shape.size, shape.pairs, epsilon)
+        if cells <= shape.codes <= most_codes and found < least:
+            best, least = shape, found
+    return best
+
+
+def subset_matrix(
+    cells: int, *, epsilon: float, most_codes: int = 4096, least_gain: float = 0.0
+) -> Subset | Constant:
     """The subset matrix of least predicted variance at an ε, or the constant one where that wins.
 
     For a (v, k, λ) block, P(x ∈ S) is p₁ = k·α for the truth and p₀ = λ·α + (k−λ)·β for any other
@@ -198,6 +220,8 @@ def subset_matrix(cells: int, *, epsilon: float) -> Subset | Constant:
     Arguments:
         cells: the number of true cells.
         epsilon: the privacy budget, 0 < ε; the realised one is at most that.
+        most_codes: the most shifts a set may have.
+        least_gain: by what share its variance must undercut the constant matrix's.
 
     Example:
         >>> len(subset_matrix(135, epsilon=1.0).block)
@@ -207,12 +231,7 @@ def subset_matrix(cells: int, *, epsilon: float) -> Subset | Constant:
     """
     if not (math.isfinite(epsilon) and 0 < epsilon <= 700):
         raise MatrixError(f"ε={epsilon} must be a positive number below 33")
-    best: Shape | None = None
-    least = rare_variance(cells, 1, 0, epsilon)
-    for shape in shapes():
-        found = rare_variance(shape.codes, shape.size, shape.pairs, epsilon)
-        if shape.codes >= cells and found < least:
-            best, least = shape, found
+    best = best_shape(cells, epsilon, most_codes=most_codes, least_gain=least_gain)
     if best is None:
         return constant_matrix(cells, epsilon=epsilon)
     ratio = Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))

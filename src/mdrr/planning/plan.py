@@ -1,0 +1,163 @@
+"""Which design to use: every candidate's predicted error, and the best of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from mdrr.clustering import cluster
+from mdrr.columns import make_frame
+from mdrr.dependence import Dependences
+from mdrr.design import Design
+from mdrr.domain import Domain
+from mdrr.errors import DesignError, MatrixError
+from mdrr.planning.predict import Names, Predicted, predict
+from mdrr.planning.sampling import best_split, split_questionnaire
+from mdrr.protocols import clustered, independent, joint, subsets
+
+Workload: TypeAlias = "str | Iterable[Iterable[str]]"
+
+_CLUSTER_CELLS = (50, 100, 300, 1000, 3000, 10_000)
+_MOST_SUBSETS = 2048
+_MOST_TABLES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A design and what is predicted of it."""
+
+    name: str
+    design: Design
+    predicted: Predicted
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Candidates, the least predicted error first.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> domain = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
+        >>> found = plan(domain, n=10_000, epsilon=4.0)
+        >>> found.best.name, found.design.epsilon <= 4.0
+        ('sampled 2', True)
+    """
+
+    domain: Domain
+    n: int
+    epsilon: float
+    tables: tuple[Names, ...]
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate of least predicted error."""
+        return self.candidates[0]
+
+    @property
+    def design(self) -> Design:
+        """Its design."""
+        return self.best.design
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per candidate: predicted errors, ε, questionnaires, weight of a forgery."""
+        return make_frame(
+            {
+                "design": [c.name for c in self.candidates],
+                "error": [c.predicted.error for c in self.candidates],
+                "worst": [c.predicted.worst for c in self.candidates],
+                "epsilon": [c.design.epsilon for c in self.candidates],
+                "questionnaires": [len(c.design.questionnaires) for c in self.candidates],
+                "forged": [c.predicted.forged for c in self.candidates],
+            },
+            backend,
+        )
+
+
+def plan(
+    domain: Domain,
+    *,
+    n: int,
+    epsilon: float,
+    dependences: Dependences | None = None,
+    workload: Workload = "pairs",
+    coverage: float = 0.1,
+) -> Plan:
+    """Predict the error of every candidate design at one budget, and rank them.
+
+    The candidates are RR-Independent, RR-Joint, RR-Clusters at several sizes (with dependences),
+    sampled subsets of 1, 2, … attributes, and the split questionnaire whose subsets and shares of
+    people are optimal for the workload. Errors are those of unbiased tables; the default estimator
+    does better where its model holds.
+
+    For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
+    for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
+
+    Arguments:
+        domain: what is asked.
+        n: how many people will report.
+        epsilon: the budget of each person.
+        dependences: from a pilot or a secure sum, if any.
+        workload: `"pairs"`, `"singles"`, or the attributes of each table that matters.
+        coverage: the share of a table's combinations in a typical count.
+
+    Returns:
+        The plan; `.design` is the best design.
+    """
+    if n < 1:
+        raise DesignError(f"n={n}: somebody has to report")
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise DesignError(f"epsilon={epsilon} must be a positive number")
+    tables = _tables(domain, workload)
+    found = []
+    for name, design in _designs(domain, tables, epsilon, dependences):
+        predicted = predict(design, n, tables, dependences=dependences, coverage=coverage)
+        if math.isfinite(predicted.error):
+            found.append(Candidate(name, design, predicted))
+    found.sort(key=lambda candidate: candidate.predicted.error)
+    return Plan(domain, n, epsilon, tables, tuple(found))
+
+
+def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
+    if workload == "singles" or (workload == "pairs" and len(domain) == 1):
+        return tuple((name,) for name in domain.names)
+    if workload == "pairs":
+        pairs = list(combinations(domain.names, 2))
+        return tuple(pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))])
+    if isinstance(workload, str):
+        raise DesignError(f"workload={workload!r}: choose 'pairs', 'singles' or list the tables")
+    tables = tuple(tuple(sorted(names, key=domain.index)) for names in workload)
+    if not tables or not all(tables):
+        raise DesignError("the workload is empty: name the attributes of at least one table")
+    return tables
+
+
+def _designs(
+    domain: Domain, tables: Sequence[Names], epsilon: float, dependences: Dependences | None
+) -> Iterable[tuple[str, Design]]:
+    for name, make in (("independent", independent), ("joint", joint)):
+        try:
+            yield name, make(domain, epsilon=epsilon)
+        except MatrixError:  # more combinations than 48 random bits can tell apart
+            continue
+    if dependences is not None:
+        seen = set()
+        for cells in _CLUSTER_CELLS:
+            groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
+            if groups not in seen and any(len(group) > 1 for group in groups):
+                seen.add(groups)
+                yield f"clusters up to {cells} cells", clustered(domain, groups, epsilon=epsilon)
+    for size in range(1, len(domain) + 1):
+        if math.comb(len(domain), size) > _MOST_SUBSETS:
+            break
+        try:
+            chosen = [[domain.names[j] for j in places] for places in subsets(len(domain), size)]
+            yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=epsilon)
+        except MatrixError:
+            break
+    best = best_split(domain, tables, epsilon)
+    if best is not None:
+        yield "split questionnaire", best

@@ -1,0 +1,55 @@
+"""Several surveys over one domain, estimated as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mdrr.design import Design, Questionnaire
+from mdrr.errors import DesignError
+from mdrr.tallies import Group, Tally
+
+
+def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
+    """One tally and one design out of several over the same domain, for any estimator.
+
+    A pilot and a main survey, or the old and the new version of one. The pooled design has the
+    questionnaires of all of them, weighted by how many people answered each, so its ε is the
+    largest of theirs; that is what a person spent only if nobody took part twice.
+
+    Arguments:
+        surveys: the tally and the design of each.
+
+    Returns:
+        The pooled tally and design; not for asking anyone, only for estimating.
+
+    Example:
+        >>> import numpy as np
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> from mdrr.tallies import tally_codes
+        >>> domain = Domain((Attribute("a", ("x", "y")),))
+        >>> designs = [independent(domain, epsilon=e) for e in (1.0, 2.0)]
+        >>> tally, design = pool([(tally_codes([[np.array([0, 1])]], d), d) for d in designs])
+        >>> tally.n, design.epsilon <= 2.0, len(design.questionnaires)
+        (4, True, 2)
+    """
+    if not surveys:
+        raise DesignError("give at least one survey")
+    domain = surveys[0][1].domain
+    questionnaires: list[Questionnaire] = []
+    groups: list[Group] = []
+    for tally, design in surveys:
+        tally.check(design)
+        if design.domain != domain:
+            raise DesignError("surveys are pooled over one domain; theirs differ")
+        questionnaires += design.questionnaires
+        groups += tally.groups
+    if len(questionnaires) == 1:
+        return surveys[0]
+    people = [group.n for group in groups]
+    total = max(sum(people), 1)
+    weights = [max(2**32 * count // total, 1) for count in people]
+    weights[weights.index(max(weights))] += 2**32 - sum(weights)
+    asked = zip(questionnaires, weights, strict=True)
+    design = Design(domain, tuple(Questionnaire(q.clusters, weight) for q, weight in asked))
+    return Tally(design.fingerprint, tuple(groups)), design

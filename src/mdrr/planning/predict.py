@@ -1,0 +1,159 @@
+"""The error of a design before anyone is asked, in closed form.
+
+The unbiased table of r combinations has total variance V = Σ_x Var(π̂_x). For one questionnaire
+asked of n_q people it is (F − Σπ²)/n_q with F = Σ_x E f_x², the product over the clusters it meets
+of Σ_x f_C(x, y)²: the same for every report of a constant matrix, so that V hardly depends on the
+truth. Questionnaires pool by the inverse of their variances; of the people who reported, what they
+really are is no error, hence − (1 − Σπ²)/n. Even shares stand for the unknown ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from mdrr.dependence import Dependences
+from mdrr.design import Cluster, Design
+from mdrr.errors import DesignError
+from mdrr.matrix import Constant, Matrix
+from mdrr.randomizer import cells_of
+
+Names = tuple[str, ...]
+
+_MOST_ENTRIES = 2**22
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a design is expected to do for a workload.
+
+    Arguments:
+        error: the typical relative error of a count, the mean over the workload's tables: standard
+            error of a set holding a tenth of a table's combinations, over its mean size.
+        worst: the largest such error of a table.
+        forged: how many people one forged report adds to a cell at most, the worst table.
+        covered: whether somebody is asked each table's attributes together.
+    """
+
+    error: float
+    worst: float
+    forged: float
+    covered: bool
+
+
+def predict(
+    design: Design,
+    n: int,
+    tables: Sequence[Names],
+    *,
+    dependences: Dependences | None = None,
+    coverage: float = 0.1,
+) -> Predicted:
+    """Predict the error of counts over some tables' combinations.
+
+    With dependences, a table may also be answered by the product of its margins, whose error they
+    give: the predicted variance is then that of the better mixture of the two.
+
+    Arguments:
+        design: the design.
+        n: how many people will report.
+        tables: which attributes are counted together.
+        dependences: from a pilot, if any.
+        coverage: σ, the share of a table's combinations in a count.
+
+    Example:
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent, joint
+        >>> domain = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abc"))
+        >>> pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+        >>> [round(predict(d(domain, epsilon=9.0), 10_000, pairs).error, 3)
+        ...     for d in (independent, joint)]
+        [0.038, 0.007]
+    """
+    if n < 1:
+        raise DesignError(f"n={n}: somebody has to report")
+    if not tables:
+        raise DesignError("the workload is empty: name at least one table")
+    totals = [_total(design, n, names) for names in tables]
+    errors = []
+    for names, (variance, _) in zip(tables, totals, strict=True):
+        if dependences is not None and len(names) == 2:
+            variance = _assisted(design, n, names, variance, dependences)
+        errors.append(relative_error(variance, _size(design, names), coverage))
+    forged = max(swing for _, swing in totals)
+    covered = all(math.isfinite(variance) for variance, _ in totals)
+    return Predicted(float(np.mean(errors)), max(errors), forged, covered)
+
+
+def relative_error(variance: float, cells: int, coverage: float) -> float:
+    """√(V σ(1−σ) r/(r−1)) / σ: the errors of a table's cells sum to zero."""
+    share = max(coverage, 1 / cells)
+    return math.sqrt(variance * (1 - share) / share * cells / (cells - 1))
+
+
+@lru_cache(maxsize=2**14)
+def squares(matrix: Matrix, shape: tuple[int, ...], places: tuple[int, ...]) -> tuple[float, float]:
+    """Σ_x E f(x, Y)² over the cells of some of a cluster's attributes, and f's largest swing."""
+    cells = math.prod(shape[place] for place in places)
+    if isinstance(matrix, Constant):
+        floor = matrix.floor * matrix.cells / cells
+        total = (1 - floor) ** 2 + (cells - 1) * floor**2
+        return total / matrix.signal**2, 1 / matrix.signal
+    if cells * matrix.cells > _MOST_ENTRIES:
+        raise DesignError(f"a matrix of {matrix.cells} cells is too large to plan with")
+    grids = np.unravel_index(np.arange(matrix.cells), shape)
+    kept = cells_of([grids[p] for p in places], [shape[p] for p in places])
+    indicators = np.zeros((cells, matrix.cells))
+    indicators[kept, np.arange(matrix.cells)] = 1.0
+    scores = matrix.scores(indicators)
+    even = matrix.forward(np.full(matrix.cells, 1 / matrix.cells))
+    return float((scores**2 @ even).sum()), float(np.ptp(scores, axis=1).max())
+
+
+def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
+    """V and the most that one report adds to a cell's count."""
+    weights = sum(q.weight for q in design.questionnaires)
+    cells = _size(design, names)
+    parts = []
+    for questionnaire in design.questionnaires:
+        if not set(names) <= set(questionnaire.attributes):
+            continue
+        square = swing = 1.0
+        for cluster in questionnaire.clusters:
+            met = [name for name in cluster.attributes if name in names]
+            if met:
+                found = _cluster_squares(design, cluster, met)
+                square, swing = square * found[0], swing * found[1]
+        share = questionnaire.weight / weights
+        parts.append((share / max(square - 1 / cells, 1e-300), share, swing))
+    if not parts:
+        return math.inf, 0.0
+    precision = sum(part[0] for part in parts)
+    variance = max(1 / precision - (1 - 1 / cells), 0.0) / n
+    forged = max(part[0] / precision / part[1] * part[2] for part in parts)
+    return variance, forged
+
+
+def _cluster_squares(design: Design, cluster: Cluster, met: Sequence[str]) -> tuple[float, float]:
+    places = tuple(cluster.attributes.index(name) for name in met)
+    return squares(cluster.matrix, design.shape(cluster), places)  # type: ignore[arg-type]
+
+
+def _size(design: Design, names: Names) -> int:
+    return math.prod(design.domain.attribute(name).size for name in names)
+
+
+def _assisted(
+    design: Design, n: int, names: Names, variance: float, dependences: Dependences
+) -> float:
+    """The variance when the product of the margins may stand in for part of the table."""
+    first, second = (design.domain.attribute(name).size for name in names)
+    strength = dependences[names[0], names[1]]
+    bias = strength**2 * (min(first, second) - 1) / (first * second)
+    margins = _total(design, n, names[:1])[0] / second + _total(design, n, names[1:])[0] / first
+    drawn = bias if math.isinf(variance) else variance * bias / max(variance + bias, 1e-300)
+    return min(variance, margins + drawn)

@@ -1,0 +1,195 @@
+"""Which attributes to ask whom: the shares of people per questionnaire that give the least error.
+
+Asking fewer attributes leaves more budget for each and fewer people for a table. The best trade is
+an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly with the whole
+budget, minimise the mean standard error of the workload's tables, Σ_t (Σ_q w_q/F_tq)^(−1/2), which
+is convex in the shares w. The multiplicative steps w_q ← w_q·√(gradient) are Fellman's (1974).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.domain import Domain
+from mdrr.errors import DesignError, MatrixError
+from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
+from mdrr.matrix.differences import Shape
+from mdrr.matrix.subset import best_shape
+from mdrr.planning.predict import Names, relative_error, squares
+
+_WHOLE_POOL = 10
+_POOL = 600
+_MOST_CELLS = 256
+_MOST_CODES = 600
+_LEAST_GAIN = 0.03
+_LEAST_SHARE = 2e-3
+_SPARE = 0.05
+
+
+@lru_cache(maxsize=4096)
+def quietest_matrix(cells: int, epsilon: float) -> Matrix:
+    """The matrix of least noise over some cells: subset selection where it wins, else constant.
+
+    >>> quietest_matrix(60, 1.0).kind, quietest_matrix(60, 5.0).kind
+    ('subset', 'constant')
+    """
+    if _shape(cells, epsilon) is None:
+        return constant_matrix(cells, epsilon=epsilon)
+    return subset_matrix(cells, epsilon=epsilon, most_codes=_MOST_CODES, least_gain=_LEAST_GAIN)
+
+
+@lru_cache(maxsize=2**14)
+def _shape(cells: int, epsilon: float) -> Shape | None:
+    if cells > _MOST_CELLS:
+        return None
+    return best_shape(cells, epsilon, most_codes=_MOST_CODES, least_gain=_LEAST_GAIN)
+
+
+def split_questionnaire(
+    domain: Domain,
+    subsets: Sequence[Iterable[str]],
+    *,
+    epsilon: float,
+    shares: Sequence[float] | None = None,
+) -> Design:
+    """Each person reports one of some subsets of the attributes, jointly, with the whole budget.
+
+    Arguments:
+        domain: what can be asked.
+        subsets: the attributes of each questionnaire.
+        epsilon: the budget of each person.
+        shares: the share of people asked each; even by default.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "abc"))
+        >>> design = split_questionnaire(d, ["ab", "bc"], epsilon=2, shares=[0.75, 0.25])
+        >>> [q.weight / 2**32 for q in design.questionnaires]
+        [0.75, 0.25]
+    """
+    groups = [tuple(sorted(subset, key=domain.index)) for subset in subsets]
+    if not groups or len(set(groups)) < len(groups):
+        raise DesignError("give at least one subset of the attributes, and none twice")
+    weights = np.full(len(groups), 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
+    if weights.shape != (len(groups),) or not (weights > 0).all():
+        raise DesignError("every subset needs a positive share of the people")
+    whole = _integers(weights / weights.sum(), 2**32)
+    questionnaires = []
+    for names, weight in zip(groups, whole, strict=True):
+        cells = math.prod(domain.attribute(name).size for name in names)
+        cluster = Cluster(names, quietest_matrix(cells, float(epsilon)))
+        questionnaires.append(Questionnaire((cluster,), 1 if len(groups) == 1 else weight))
+    return Design(domain, tuple(questionnaires))
+
+
+def best_split(domain: Domain, tables: Sequence[Names], epsilon: float) -> Design | None:
+    """The split questionnaire of least predicted mean error, or None where no subset fits.
+
+    Attributes that no table needs still count a little, each alone: a design asks everything.
+    """
+    needed = {name for table in tables for name in table}
+    spare: list[Names] = [(name,) for name in domain.names if name not in needed]
+    tables = [*tables, *spare]
+    pool = [s for s in _pool(domain, tables, epsilon) if _possible(domain, s, epsilon)]
+    if not pool:
+        return None
+    information = np.array([[_precision(domain, t, s, epsilon) for s in pool] for t in tables])
+    reached = information.max(axis=1) > 0
+    if not reached.all():
+        return None
+    scales = np.array([relative_error(1.0, _cells(domain, t), 0.1) for t in tables])
+    scales[len(tables) - len(spare) :] *= _SPARE
+    shares = _optimal(information, scales)
+    kept = np.flatnonzero(shares >= _LEAST_SHARE)
+    if not (information[:, kept].max(axis=1) > 0).all():
+        kept = np.flatnonzero(shares > 0)
+    shares = _optimal(information[:, kept], scales)
+    used = shares > 1e-6
+    return split_questionnaire(
+        domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
+    )
+
+
+def _optimal(information: Array, scales: Array, steps: int = 400) -> Array:
+    """The shares that minimise Σ scale·(information·w)^(−1/2)."""
+    shares = np.full(information.shape[1], 1 / information.shape[1])
+    for _ in range(steps):
+        gradient = (scales * (information @ shares) ** -1.5) @ information
+        shares = shares * np.sqrt(gradient)
+        shares /= shares.sum()
+    return shares
+
+
+def _precision(domain: Domain, table: Names, subset: Names, epsilon: float) -> float:
+    """1/F of a table within a jointly reported subset; 0 where the subset does not hold it."""
+    if not set(table) <= set(subset):
+        return 0.0
+    shape = tuple(domain.attribute(name).size for name in subset)
+    places = tuple(subset.index(name) for name in table)
+    square = _square(shape, places, epsilon)
+    return 1 / max(square - 1 / _cells(domain, table), 1e-300)
+
+
+@lru_cache(maxsize=2**16)
+def _square(shape: tuple[int, ...], places: tuple[int, ...], epsilon: float) -> float:
+    """F without building the matrix.
+
+    For the v shifts of a (v, k, λ) block and even shares, a cell is in the reported set with
+    probability k/v and two cells with λ/v; a cell of the table is the sum of `fibre` cells' scores.
+    """
+    cells = math.prod(shape)
+    found = _shape(cells, epsilon)
+    if found is None:
+        return squares(constant_matrix(cells, epsilon=epsilon), shape, places)[0]
+    v, k, pairs = found.codes, found.size, found.pairs
+    odds = math.exp(epsilon)
+    beta = 1 / (k * odds + v - k)
+    other = (pairs * odds + k - pairs) * beta
+    gain = (k * odds * beta - other) ** 2
+    alone = (k / v * (1 - 2 * other) + other**2) / gain
+    both = (pairs / v - 2 * other * k / v + other**2) / gain
+    fibre = cells // math.prod(shape[place] for place in places)
+    return cells * alone + cells * (fibre - 1) * both
+
+
+def _possible(domain: Domain, subset: Names, epsilon: float) -> bool:
+    try:
+        constant_matrix(_cells(domain, subset), epsilon=epsilon)
+    except MatrixError:
+        return False
+    return True
+
+
+def _cells(domain: Domain, names: Names) -> int:
+    return math.prod(domain.attribute(name).size for name in names)
+
+
+def _pool(domain: Domain, tables: Sequence[Names], epsilon: float) -> list[Names]:
+    """All subsets of few attributes; of many, the tables and sets grown from them to fit e^ε."""
+    names = domain.names
+    if len(names) <= _WHOLE_POOL:
+        return [s for size in range(1, len(names) + 1) for s in combinations(names, size)]
+    found = dict.fromkeys(tuple(sorted(t, key=domain.index)) for t in tables)
+    rng = np.random.default_rng(0)  # the pool is public and the same for everybody
+    for room in (math.exp(min(epsilon, 40.0)) * factor for factor in (0.1, 0.5, 2.0)):
+        for start in range(_POOL // 3):
+            grown = list(tables[start * len(tables) // (_POOL // 3)])
+            for at in rng.permutation(len(names)):
+                name = names[at]
+                if name not in grown and _cells(domain, (*grown, name)) <= room:
+                    grown.append(name)
+            found[tuple(sorted(grown, key=domain.index))] = None
+    return list(found)
+
+
+def _integers(shares: Array, total: int) -> list[int]:
+    """Positive integers that sum to the total, in proportion to the shares."""
+    whole = np.maximum(np.floor(shares * total), 1).astype(np.int64)
+    whole[int(np.argmax(whole))] += total - int(whole.sum())
+    return [int(value) for value in whole]

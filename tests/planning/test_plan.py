@@ -1,0 +1,151 @@
+"""Predictions against simulated errors, and plans that beat what they rank below."""
+
+import numpy as np
+import pytest
+
+from mdrr.dependence import Dependences, from_tally
+from mdrr.design import Design
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import DesignError
+from mdrr.estimation import estimate
+from mdrr.estimation.unbiased import unbiased
+from mdrr.planning import best_split, plan, pool, predict, quietest_matrix, split_questionnaire
+from mdrr.planning.predict import relative_error
+from mdrr.protocols import clustered, independent, joint, sampled
+from tests.estimation.simulated import people, reports, truth
+
+SHAPE = (5, 2, 7, 3)
+DOMAIN = Domain(
+    tuple(Attribute(name, tuple(range(size))) for name, size in zip("abcd", SHAPE, strict=True))
+)
+PAIRS = [(a, b) for i, a in enumerate("abcd") for b in "abcd"[i + 1 :]]
+N = 5_000
+
+DESIGNS = {
+    "independent": independent(DOMAIN, epsilon=6.0),
+    "joint": joint(DOMAIN, epsilon=6.0),
+    "clustered": clustered(DOMAIN, [["a", "c"], ["b", "d"]], epsilon=6.0),
+    "sampled": sampled(DOMAIN, 2, epsilon=3.0),
+    "subsets": split_questionnaire(
+        DOMAIN, [["a", "b", "c", "d"], ["a", "c"], ["b", "d"]], epsilon=1.0
+    ),
+}
+
+
+def simulated(design, n=N, seeds=8):
+    """The mean over tables of the relative error of counts, from true squared errors."""
+    columns = people(n, domain=DOMAIN)
+    totals = dict.fromkeys(PAIRS, 0.0)
+    for seed in range(seeds):
+        tally = reports(columns, design, seed)
+        for pair in PAIRS:
+            gap = unbiased(tally, design, pair).values - truth(columns, pair, DOMAIN)
+            totals[pair] += float((gap**2).sum()) / seeds
+    sizes = {p: DOMAIN.attribute(p[0]).size * DOMAIN.attribute(p[1]).size for p in PAIRS}
+    return np.mean([relative_error(totals[p], sizes[p], 0.1) for p in PAIRS])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_predictions_are_within_a_factor_of_the_simulated_error(name):
+    if name == "subsets":
+        tables = [p for p in PAIRS if p in (("a", "c"), ("b", "d"))]
+        assert predict(DESIGNS[name], N, tables).covered
+    predicted = predict(DESIGNS[name], N, PAIRS).error
+    assert predicted / 1.5 < simulated(DESIGNS[name]) < predicted * 1.5
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
+def test_the_best_plan_is_best_in_simulation(epsilon):
+    found = plan(DOMAIN, n=N, epsilon=epsilon)
+    errors = [c.predicted.error for c in found.candidates]
+    assert errors == sorted(errors)
+    assert found.design.epsilon <= epsilon
+    best, others = simulated(found.design), found.candidates[2::3]
+    for other in others:
+        assert best < 1.1 * simulated(other.design, seeds=4)
+    assert predict(found.design, N, PAIRS).error == found.best.predicted.error
+
+
+def test_optimal_shares_beat_even_ones():
+    design = best_split(DOMAIN, PAIRS, 2.0)
+    for size in (2, 3):
+        assert (
+            predict(design, N, PAIRS).error
+            <= predict(sampled(DOMAIN, size, epsilon=2.0), N, PAIRS).error
+        )
+    assert isinstance(Design.from_json(design.to_json()), Design)
+    only = best_split(DOMAIN, [("a", "c")], 2.0)
+    asked = {q.attributes: q.weight for q in only.questionnaires}
+    assert max(asked, key=asked.get) == ("a", "c")
+    assert {name for names in asked for name in names} == set("abcd")
+
+
+def test_subset_selection_where_budgets_are_small():
+    assert quietest_matrix(35, 0.5).kind == "subset"
+    assert quietest_matrix(35, 8.0).kind == "constant"
+    kinds = {
+        c.matrix.kind
+        for q in plan(DOMAIN, n=N, epsilon=0.5).design.questionnaires
+        for c in q.clusters
+    }
+    assert "subset" in kinds
+
+
+def test_dependences_let_products_answer():
+    none = Dependences(DOMAIN.names, np.eye(4))
+    design = independent(DOMAIN, epsilon=2.0)
+    without, with_them = predict(design, N, PAIRS), predict(design, N, PAIRS, dependences=none)
+    assert with_them.error < without.error
+    strong = Dependences(DOMAIN.names, np.full((4, 4), 0.9) + 0.1 * np.eye(4))
+    assert with_them.error < predict(design, N, PAIRS, dependences=strong).error <= without.error
+    names = [c.name for c in plan(DOMAIN, n=N, epsilon=4.0, dependences=strong).candidates]
+    assert any(name.startswith("clusters") for name in names)
+
+
+def test_two_phases_pool_into_one_estimate():
+    columns = people(N, domain=DOMAIN)
+    first, second = [c[: N // 4] for c in columns], [c[N // 4 :] for c in columns]
+    pilot = plan(DOMAIN, n=N // 4, epsilon=4.0).design
+    heard = reports(first, pilot, 1)
+    main = plan(DOMAIN, n=3 * N // 4, epsilon=4.0, dependences=from_tally(heard, pilot)).design
+    tally, design = pool([(heard, pilot), (reports(second, main, 2), main)])
+    assert tally.n == N
+    assert design.epsilon <= 4.0
+    found = estimate(tally, design, "auto")
+    alone = estimate(heard, pilot, "auto")
+
+    def error(e):
+        return sum(np.abs(e.table(*p).values - truth(columns, p, DOMAIN)).sum() for p in PAIRS)
+
+    assert error(found) < error(alone)
+
+
+def test_workloads_and_refusals():
+    assert plan(DOMAIN, n=N, epsilon=1.0, workload="singles").tables == tuple((n,) for n in "abcd")
+    assert plan(DOMAIN, n=N, epsilon=2.0, workload=[("c", "a")]).tables == (("a", "c"),)
+    frame = plan(DOMAIN, n=N, epsilon=1.0).to_frame("polars")
+    assert {"design", "error", "forged"} <= set(frame.columns)
+    with pytest.raises(DesignError, match="workload"):
+        plan(DOMAIN, n=N, epsilon=1.0, workload="triples")
+    with pytest.raises(DesignError, match="n=0"):
+        plan(DOMAIN, n=0, epsilon=1.0)
+    with pytest.raises(DesignError, match="epsilon"):
+        plan(DOMAIN, n=N, epsilon=-1.0)
+    with pytest.raises(DesignError, match="empty"):
+        plan(DOMAIN, n=N, epsilon=1.0, workload=[])
+    with pytest.raises(DesignError, match="share"):
+        split_questionnaire(DOMAIN, ["ab", "cd"], epsilon=1.0, shares=[1.0, 0.0])
+    with pytest.raises(DesignError, match="twice"):
+        split_questionnaire(DOMAIN, ["ab", "ba"], epsilon=1.0)
+    other = Domain((Attribute("a", ("x", "y")),))
+    tally = reports([np.array([0, 1], dtype=np.uint8)], independent(other, epsilon=1.0), 1)
+    survey = (tally, independent(other, epsilon=1.0))
+    with pytest.raises(DesignError, match="domain"):
+        pool([survey, (reports(people(5, domain=DOMAIN), DESIGNS["joint"], 1), DESIGNS["joint"])])
+
+
+def test_many_attributes():
+    wide = Domain(tuple(Attribute(f"x{i}", tuple(range(4))) for i in range(14)))
+    found = plan(wide, n=N, epsilon=4.0)
+    assert found.best.predicted.covered
+    assert found.design.epsilon <= 4.0
