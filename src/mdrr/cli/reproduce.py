@@ -45,7 +45,8 @@ def reproduce(
     dependences: Annotated[
         str,
         typer.Option(
-            help="How Algorithm 1 learns them: exact, attributes or attributes-attenuated."
+            help="How Algorithm 1 learns them: exact, attributes, attributes-attenuated, "
+            "securesum or pairs."
         ),
     ] = "exact",
     rounding: Annotated[

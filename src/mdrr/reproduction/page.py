@@ -163,7 +163,9 @@ def _readings(outcome: Outcome, pictures: str | None) -> Iterator[str]:
         yield md.fit_table(variants, name)
     yield (
         "A reading explains the nine cells of a p if at least eight agree (bold): were it the "
-        "paper's, fewer would happen in 0.3 % of cases. By that measure:"
+        f"paper's, fewer would happen in 0.3 % of cases. {len(variants)} readings were tried, none "
+        "tuned, so a match says that a reading is possible, not that it was the authors'. By that "
+        "measure:"
     )
     yield md.best_readings(variants)
     yield "Cells that agree, over all p:"
