@@ -27,8 +27,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 import mdrr
 from benchmarks import runner
-from mdrr.estimation import METHODS as ESTIMATORS
 from mdrr.frames import encode
+from mdrr.planning import plan
 
 EPSILONS = (4.62, 8.0, 10.69, 15.92)
 RESULTS = Path("benchmarks/results/learning.json")
@@ -71,7 +71,7 @@ def training(source: str, epsilon: float, seed: int) -> Training:
         return others, target, None
     domain = mdrr.datasets.adult_domain()
     if source.startswith("plan"):
-        design = mdrr.plan(domain, n=len(target), epsilon=epsilon).design
+        design = plan(domain, n=len(target), epsilon=epsilon).design
     else:
         design = mdrr.independent(domain, epsilon=epsilon)
     random = mdrr.SeededSource(number("learning", design.fingerprint, seed))
@@ -115,12 +115,6 @@ def work(job: runner.Job) -> dict[str, Any]:
     return {model: score(model, data, seed) for model in MODELS}
 
 
-def available(source: str) -> bool:
-    if source.startswith("plan"):
-        return hasattr(mdrr, "plan") and "auto" in ESTIMATORS
-    return "drawn" not in source or source.removesuffix(", drawn") in ESTIMATORS
-
-
 def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
     """Means over seeds, a row for every budget, source and model."""
     grouped = defaultdict(list)
@@ -156,14 +150,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", action="store_true", help="only write the page again")
     asked = parser.parse_args(arguments)
     if not asked.page:
-        sources = [source for source in SOURCES if available(source)]
         if asked.again:
             runner.forget(asked.kept, asked.again.split(";"))
         todo = [
             (epsilon, seed, source)
             for seed in range(asked.seeds)
             for epsilon in EPSILONS
-            for source in sources
+            for source in SOURCES
         ]
         done = runner.run(todo, work, asked.kept, workers=asked.workers)
         RESULTS.parent.mkdir(exist_ok=True)

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from benchmarks.peers import calm, castell, ldpy, pgm
 
 import mdrr
 from mdrr.dependence import from_codes
-from mdrr.estimation import METHODS as ESTIMATORS
+from mdrr.planning import plan
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_reports
 
@@ -34,7 +35,7 @@ class Method:
     about: str
     run: Callable[[People, float, int], Answer]
     needs: str | None = None
-    """A package of the extra `bench`, or a name of `mdrr` that may not be there."""
+    """A package of the extra `bench`."""
 
 
 def number(*parts: object) -> int:
@@ -87,7 +88,7 @@ def _clustered(method: str, most: int) -> Callable[[People, float, int], Answer]
 
 
 def _free(people: People, epsilon: float, seed: int) -> Answer:
-    design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
+    design = plan(people.domain, n=people.n, epsilon=epsilon).design
     return answers(mdrr.estimate(collected(people, design, seed), design, method="auto"))
 
 
@@ -145,12 +146,6 @@ METHODS: dict[str, Method] = {method.name: method for method in _LIST}
 
 
 def available(name: str) -> bool:
-    """Whether what a method needs is there: a package, or an estimator of this version."""
-    method = METHODS[name]
-    if method.needs == "plan":
-        return hasattr(mdrr, "plan") and "auto" in ESTIMATORS
-    if method.needs:
-        from importlib.util import find_spec
-
-        return find_spec(method.needs) is not None
-    return method.group != "ours" or method.name in ESTIMATORS
+    """Whether the package that a method needs is installed."""
+    needs = METHODS[name].needs
+    return needs is None or find_spec(needs) is not None

@@ -19,8 +19,8 @@ def fit(
     shape: Sequence[int],
     known: Mapping[tuple[str, ...], np.ndarray],
     *,
-    sweeps: int = 100,
-    tolerance: float = 1e-6,
+    sweeps: int = 50,
+    tolerance: float = 1e-4,
 ) -> np.ndarray:
     """The table of largest entropy with the marginals known, each a proper distribution.
 
