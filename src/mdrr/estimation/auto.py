@@ -23,6 +23,8 @@ from mdrr.tallies import Group, Tally
 
 _MOST_PAIRS = 100
 _HELD_OUT = 1 / 3
+_TRUST = 4.0
+"""Belief in the latent classes before looking: their share is 1, give or take 1/√4."""
 
 
 def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int = 0) -> Estimate:
@@ -32,7 +34,8 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     its unbiased estimate as far as the latter's noise allows, once from the latent classes and once
     from the product of its margins, and the two are mixed by the share c that is nearest to the
     unbiased two-way tables of held-out people:
-    c = Σ ⟨l − p, u − p⟩/V / Σ |l − p|²/V, cut to [0, 1].
+    c = (Σ ⟨l − p, u − p⟩/V + t) / (Σ |l − p|²/V + t), cut to [0, 1], with V the mean variance of
+    u's cells. The t draws c towards the latent classes where held-out people cannot tell.
 
     Arguments:
         tally: the reports.
@@ -93,11 +96,11 @@ def _share(
         if held is None:
             continue
         first, second = by_product.table(pair), by_model.table(pair)
-        noise = float(held.variances(population=True).sum())
+        noise = float(held.variances(population=True).mean())
         if noise > 0:
             along += float(((second - first) * (held.values - first)).sum()) / noise
             length += float(((second - first) ** 2).sum()) / noise
-    return min(max(along / length, 0.0), 1.0) if length > 0 else 1.0
+    return min(max((along + _TRUST) / (length + _TRUST), 0.0), 1.0)
 
 
 def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:

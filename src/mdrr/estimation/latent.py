@@ -29,6 +29,9 @@ from mdrr.tallies import Tally
 CLASSES = (1, 2, 5, 15, 40)
 """The numbers of classes tried."""
 
+_NO_EVIDENCE = 2.0
+"""A difference in log-likelihood, over all people, that says nothing (a Bayes factor below 8)."""
+
 _FOLDS = 2
 _EVERY = 10
 
@@ -126,7 +129,9 @@ def choose(
 ) -> Choice:
     """The numbers of classes and passes that predict each half of the people best from the other.
 
-    People are dealt out one by one, so a report given by many is split as well.
+    People are dealt out one by one, so a report given by many is split as well. Of numbers of
+    classes between which held-out reports do not decide, the largest is taken: it is the early stop
+    that keeps a fit from following noise, and more classes bend less to their random starts.
     """
     if passes is not None and classes is not None:
         return Choice(classes, passes, ())
@@ -149,7 +154,9 @@ def choose(
         tried.append((count, best[1], best[0] / sum(float(s.counts.sum()) for s in reports)))
         if len(tried) > 2 and tried[-1][2] < min(tried[-2][2], tried[-3][2]):
             break
-    chosen = max(tried, key=lambda entry: entry[2])
+    people = sum(float(s.counts.sum()) for s in reports)
+    enough = max(entry[2] for entry in tried) - _NO_EVIDENCE / people
+    chosen = max(entry for entry in tried if entry[2] >= enough)
     return Choice(chosen[0], chosen[1], tuple(tried))
 
 
