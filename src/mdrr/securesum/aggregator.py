@@ -93,6 +93,8 @@ class Aggregator:
 
     def receive(self, message: Message) -> list[Message]:
         """Take in one message; a report that does not count raises an error that says why."""
+        if self.aborted is not None:
+            return []
         if message.kind == "report":
             self._take_report(message)
             return []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,35 @@ def opening_body(reports: Reports, share: ring.Vector | None = None) -> dict[str
     return body if share is None else {**body, "share": encode64(share.tobytes())}
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """One aggregator's share of the total, signature and form checked.
+
+    Arguments:
+        reports: digest of the set it is for.
+        people: how many reports are in the set.
+        share: unsigned (cells,).
+    """
+
+    reports: str
+    people: int
+    share: ring.Vector
+
+
+def read_opening(message: Message, batch: Batch) -> Opening:
+    """The opening in a message, if an aggregator of the batch signed it."""
+    _check_aggregator(message, batch, "opening")
+    read = Fields(message.body, "an opening")
+    size = batch.terms.question.cells * batch.bits // 8
+    opening = Opening(
+        read.hash("reports"),
+        read.integer("people", 1, batch.people),
+        np.frombuffer(read.data("share", size), ring.ring_type(batch.bits)),
+    )
+    read.finish()
+    return opening
+
+
 def total(openings: Iterable[Message], batch: Batch) -> tuple[npt.NDArray[np.int64], int]:
     """Step 4: the totals and the number of people, from the openings of all aggregators.
 
@@ -75,16 +105,10 @@ def total(openings: Iterable[Message], batch: Batch) -> tuple[npt.NDArray[np.int
     shares: dict[str, ring.Vector] = {}
     sets: set[tuple[str, int]] = set()
     for message in openings:
-        _check_aggregator(message, batch, "opening")
-        read = Fields(message.body, "an opening")
-        named = (read.hash("reports"), read.integer("people", 1, batch.people))
-        size = batch.terms.question.cells * batch.bits // 8
-        share = np.frombuffer(read.data("share", size), ring.ring_type(batch.bits))
-        read.finish()
-        if message.sender in shares and not np.array_equal(shares[message.sender], share):
+        opening = read_opening(message, batch)
+        if not np.array_equal(shares.setdefault(message.sender, opening.share), opening.share):
             raise ProtocolError("an aggregator gave two different openings of one batch")
-        shares[message.sender] = share
-        sets.add(named)
+        sets.add((opening.reports, opening.people))
     if missing := [name for name in batch.ids if name not in shares]:
         raise ProtocolError(f"the opening of aggregator {missing[0][:12]} is missing")
     if len(sets) > 1:

@@ -21,7 +21,7 @@ from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.message import Message
-from mdrr.securesum.opening import total
+from mdrr.securesum.opening import read_opening, total
 from mdrr.securesum.organiser import join
 from mdrr.securesum.paper import Party
 from mdrr.securesum.person import make_report
@@ -176,7 +176,7 @@ def run_aggregator(
         said: list[Message] = []
         ledger.begin()
         for message in arrived:
-            said += _aggregate(machine, message, openings)
+            said += _aggregate(machine, message, batch, openings)
         ledger.commit()  # durable before anything is said
         client.post(*said)
         openings |= {message.sender: message for message in said if message.kind == "opening"}
@@ -197,14 +197,19 @@ def run_aggregator(
 
 
 def _aggregate(
-    machine: Aggregator, message: Message | ProtocolError, openings: dict[str, Message]
+    machine: Aggregator,
+    message: Message | ProtocolError,
+    batch: Batch,
+    openings: dict[str, Message],
 ) -> list[Message]:
-    if isinstance(message, ProtocolError):
-        return []
-    if message.kind == "opening":
-        openings.setdefault(message.sender, message)
-        return []
+    """Hand a message to the machine, or keep an opening; what does not count is passed over."""
     try:
-        return machine.receive(message)
+        if isinstance(message, ProtocolError):
+            raise message
+        if message.kind != "opening":
+            return machine.receive(message)
+        read_opening(message, batch)
+        openings.setdefault(message.sender, message)
     except ProtocolError:
-        return []  # it does not count; who sent it sees that in the aggregators' lists
+        pass  # a person whose report did not count is missing in the aggregators' lists
+    return []
