@@ -180,6 +180,7 @@ def run(short: bool = False) -> dict[str, Any]:
     """All measurements."""
     sizes = SHORT if short else {"paper": PAPER_PEOPLE, "aggregators": BATCH_PEOPLE}
     results: dict[str, Any] = {"cores": os.cpu_count(), "by_people": [], "by_cells": []}
+    loads = [os.getloadavg()[0]]
     for mode, people in sizes.items():
         for n in people:
             results["by_people"].append(one(mode, n))
@@ -192,6 +193,8 @@ def run(short: bool = False) -> dict[str, Any]:
     print(results["all_of_adult"], flush=True)
     results["network"] = [] if short else [network("paper", 30), network("aggregators", 30),
                                            network("paper", 100)]  # fmt: skip
+    loads.append(os.getloadavg()[0])
+    results["load"] = min(loads)
     return results
 
 

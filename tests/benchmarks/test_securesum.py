@@ -28,7 +28,8 @@ def test_the_page_is_made_of_the_results() -> None:
     network = [{"mode": "paper", "people": 30, "seconds": 12.3, "cpu": 20.0}]
     adult = {"people": 32_561, "seconds": 40.0, "cpu": 32.561, "sent_per_person": 5600.0}
     results = {"cores": 2, "by_people": [row, batch], "by_cells": [row], "network": network}
-    page = document({**results, "all_of_adult": adult})
+    page = document({**results, "all_of_adult": adult, "load": 0.2})
+    assert "(a load of 0 while this was measured)" in page
     assert "All 32,561 people of Adult** with two aggregators" in page
     assert "(1.00 ms a person" in page
     assert "| `paper` | 7 | 1,582 | 1.2 | 0.5 | 5.0 | 0.0 | 10.0 |" in page
