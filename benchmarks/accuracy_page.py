@@ -84,7 +84,8 @@ def table(book: Book, data: str, metric: str) -> list[str]:
     """One line per method, one column per budget, the best of a column bold."""
     head = " | ".join(f"{epsilon:g}" for epsilon in book.epsilons)
     made = [f"| method \\ ε | {head} |", "|---|" + "--:|" * len(book.epsilons)]
-    best = {e: book.best(data, e, metric, book.methods) for e in book.epsilons}
+    same = [m for m in book.methods if book.results["methods"][m]["group"] != "weaker"]
+    best = {e: book.best(data, e, metric, same) for e in book.epsilons}
     for method in book.methods:
         cells = []
         for epsilon in book.epsilons:
@@ -225,7 +226,10 @@ def document(results: Results) -> str:
 NOTES = """Versions: {versions}. The peers are run at their best published setting:
 
 - **SPL, SMP, RS+FD**: the package's own clients and aggregators, adaptive between GRR and OUE. They
-  estimate single attributes; wider tables are products of those.
+  estimate single attributes; wider tables are products of those. RS+FD as published counts ε
+  between records that differ in one attribute; between whole records it spends
+  ln(d(e^ε − 1) + 1), so it is also run with a budget that makes that ε. The published one is no peer
+  at the same ε, and the best of a column is chosen without it.
 - **CALM** and **pair sampling**: GRR or OUE by the view's cells, PriView's consistency, maximum
   entropy for wider tables; written here, since no package has it. CALM's views have the size whose
   error is predicted smallest, up to all attributes.

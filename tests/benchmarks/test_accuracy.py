@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from benchmarks.accuracy_page import document
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload
-from benchmarks.peers import calm, maxent, oracle
+from benchmarks.peers import calm, ldpy, maxent, oracle
 
 from benchmarks import runner
 from mdrr.estimation import nearest
@@ -102,6 +102,31 @@ def test_oracles_are_unbiased_with_the_variance_they_state(cells, epsilon):
     assert abs(found[:, -1].mean()) < Z * spread / np.sqrt(200)
     assert np.all(np.abs(found.mean(axis=0) - truth) < Z * 2 * spread / np.sqrt(200))
     assert found[:, -1].std() == pytest.approx(spread, rel=Z / np.sqrt(2 * 200))
+
+
+def test_rs_fd_spends_more_than_its_epsilon_on_whole_records():
+    """RS+FD[GRR] over three binary attributes, written out: the worst pair of records."""
+    epsilon, d = 1.0, 3
+    p, q = oracle.grr_parameters(2, ldpy.record_epsilon(epsilon, d))
+
+    def chance(report, record):
+        return sum(
+            (p if y == x else q) / d / 2 ** (d - 1) for y, x in zip(report, record, strict=True)
+        )
+
+    every = list(product((0, 1), repeat=d))
+    assert sum(chance(report, every[0]) for report in every) == pytest.approx(1)
+    ratio = max(chance(y, a) / chance(y, b) for y in every for a in every for b in every)
+    near = max(
+        chance(y, a) / chance(y, b)
+        for y in every
+        for a in every
+        for b in every
+        if sum(i != j for i, j in zip(a, b, strict=True)) == 1
+    )
+    assert np.log(ratio) == pytest.approx(ldpy.record_epsilon(epsilon, d))
+    assert np.log(near) <= epsilon + 1e-9 < np.log(ratio)
+    assert ldpy.matched(ldpy.record_epsilon(epsilon, d), d) == pytest.approx(epsilon)
 
 
 def test_norm_sub_is_the_nearest_distribution():
