@@ -66,7 +66,7 @@ def summaries(epsilon: float) -> list[dict[str, float | str]]:
     people = mdrr.datasets.adult(columns=list(SCALES))
     design = mdrr.independent(domain, epsilon=dict.fromkeys(SCALES, epsilon), ordered="banded")
     reports = mdrr.randomize(people, design, source=mdrr.SeededSource(1))
-    estimate = mdrr.estimate(mdrr.tally(reports, design), design)
+    estimate = mdrr.estimate(mdrr.tally(reports, design), design, "product")
     rows: list[dict[str, float | str]] = []
     for name in SCALES:
         true = people[name].to_numpy()

@@ -39,7 +39,7 @@ def codes():
 def found(request, codes):
     design = independent(DOMAIN, p=0.6, ordered=request.param)
     reports = randomize_codes(codes, design, SeededSource(1))
-    return estimate(tally_reports(reports, design), design)
+    return estimate(tally_reports(reports, design), design, "product")
 
 
 def test_banded_designs_spend_no_more_and_keep_nominal_attributes_constant():

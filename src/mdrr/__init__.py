@@ -39,10 +39,13 @@ _HOMES = {
     "independent": "protocols",
     "infer_domain": "frames",
     "joint": "protocols",
+    "plan": "planning",
+    "pool": "planning",
     "randomize": "frames",
     "report": "reporting",
     "respond": "respondent",
     "sampled": "protocols",
+    "split_questionnaire": "planning",
     "synthesize": "synthesis",
     "tally": "frames",
     "weigh": "weighting",
@@ -78,12 +81,15 @@ __all__ = [
     "independent",
     "infer_domain",
     "joint",
+    "plan",
     "plots",
+    "pool",
     "privacy",
     "randomize",
     "report",
     "respond",
     "sampled",
+    "split_questionnaire",
     "synthesize",
     "tally",
     "theory",
@@ -104,6 +110,7 @@ if TYPE_CHECKING:
     from mdrr.estimation import Count, Estimate, Table, estimate
     from mdrr.frames import encode, infer_domain, randomize, tally
     from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
+    from mdrr.planning import plan, pool, split_questionnaire
     from mdrr.protocols import clustered, independent, joint, sampled
     from mdrr.query import Query
     from mdrr.reporting import report

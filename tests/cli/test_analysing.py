@@ -21,7 +21,7 @@ def library(folder):
     """The library's own estimate, by method."""
     design = Design.from_json(Path("design.json").read_text(encoding="utf-8"))
     tally = tally_files(["reports.parquet"], design)
-    return lambda method="product", **options: estimate(tally, design, method, **options)
+    return lambda method="auto", **options: estimate(tally, design, method, **options)
 
 
 @pytest.mark.parametrize("source", ["tally.json", "reports.parquet"])
@@ -49,13 +49,16 @@ def test_every_attribute_is_shown_when_none_is_named(library):
     for name in ("smokes", "age", "visits", "insured"):
         assert name in printed
     assert "[18, 65)" in printed
-    assert "600 reports, method product, 95% intervals" in printed
+    assert "600 reports, method auto, 95% intervals" in printed
 
 
 def test_a_projection_is_passed_on(library):
     for projection in ("clip", "bayes"):
-        fields = answer(f"estimate tally.json -d design.json --table age --projection {projection}")
-        wanted = library(projection=projection).table("age").values
+        fields = answer(
+            "estimate tally.json -d design.json --table age --method product "
+            f"--projection {projection}"
+        )
+        wanted = library("product", projection=projection).table("age").values
         assert np.allclose([c["probability"] for c in fields["tables"][0]["cells"]], wanted)
 
 
@@ -75,7 +78,8 @@ def test_tables_go_into_files(library):
         ("--table sex", "no attribute 'sex'. Known: 'smokes'"),
         ("--table smokes,smokes", "named twice"),
         ("--method magic", "no method 'magic'. Known: 'product'"),
-        ("--projection magic", "'magic'"),
+        ("--method product --projection magic", "'magic'"),
+        ("--projection clip", "'auto' takes no --projection"),
         ("--level 95", "level=95"),
         ("-o t.xlsx", "does not say its format"),
         ("-o t.csv", "several tables go into one .json file"),
@@ -98,7 +102,7 @@ def test_counts_are_those_of_the_library(library):
             "high": wanted.high,
             "share": wanted.share,
             "level": 0.8,
-            "method": "product",
+            "method": "auto",
             "of": of,
         }
     printed = done(f'query tally.json reports.parquet -d design.json "{where}"')

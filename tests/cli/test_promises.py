@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mdrr.design import Design
+from mdrr.planning import plan
 from mdrr.privacy import account, in_words, shuffled
 from mdrr.theory import compare, frequency_errors, influence, people_needed
 from tests.cli.run import answer, done, refusal
@@ -72,3 +73,20 @@ def test_theory_is_printed(made):
 )
 def test_promises_that_cannot_be_made(folder, command, complaint):
     assert complaint in refusal(command)
+
+
+def test_plan_is_the_librarys_and_writes_its_best_design(folder):
+    fields = answer("plan --survey survey.toml --n 1000 --epsilon 3 -o best.json")
+    best = Design.from_json(Path("best.json").read_text(encoding="utf-8"))
+    found = plan(best.domain, n=1000, epsilon=3.0)
+    assert fields["best"] == found.best.name
+    assert fields["fingerprint"] == best.fingerprint == found.design.fingerprint
+    assert [c["error"] for c in fields["candidates"]] == [
+        c.predicted.error for c in found.candidates
+    ]
+    printed = done(
+        "plan --survey survey.toml --n 1000 --epsilon 3 --workload singles --chart c.svg"
+    )
+    assert "Predicted for 1,000 people at ε = 3" in printed
+    assert Path("c.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert "nothing" in refusal("plan --survey survey.toml --n 9 --epsilon 1 --workload nothing")

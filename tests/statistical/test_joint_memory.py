@@ -13,7 +13,7 @@ from mdrr.estimation import estimate
 design = mdrr.joint(mdrr.datasets.adult_domain(), p=0.7)
 people = mdrr.datasets.adult()
 tally = mdrr.tally(mdrr.randomize(people, design, source=mdrr.SeededSource(1)), design)
-found = estimate(tally, design)
+found = estimate(tally, design, "product")
 where = {"sex": ["Female"], "income": [">50K"]}
 count = found.count(where)
 truth = people.filter((people["sex"] == "Female") & (people["income"] == ">50K")).height

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 COMMANDS = (
+    ("plan", "Before the survey"),
     ("design", "Before the survey"),
     ("privacy", "Before the survey"),
     ("theory", "Before the survey"),

@@ -30,7 +30,7 @@ def estimate(
             help="Attributes of a table, as in sex,income; repeatable. All, singly, else."
         ),
     ] = None,
-    method: Method = "product",
+    method: Method = "auto",
     projection: Annotated[
         str | None, typer.Option(help="How estimates become proper: euclidean, clip or bayes.")
     ] = None,

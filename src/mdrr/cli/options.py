@@ -32,7 +32,9 @@ Counted: TypeAlias = Annotated[
     list[Path],
     typer.Argument(metavar="REPORTS...", help="Tallies (.json) or reports (.parquet .csv .jsonl)."),
 ]
-Method: TypeAlias = Annotated[str, typer.Option(help="The estimator: product, adjust, …")]
+Method: TypeAlias = Annotated[
+    str, typer.Option(help="The estimator: auto, product, adjust, latent, …")
+]
 Level: TypeAlias = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 TrueData: TypeAlias = Annotated[
     bool,

@@ -20,7 +20,7 @@ def query(
         str, typer.Argument(help="Who is counted; names with hyphens stand in `backticks`.")
     ],
     design: DesignFile,
-    method: Method = "product",
+    method: Method = "auto",
     level: Level = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Take the people as a sample of a population.")

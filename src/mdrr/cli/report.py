@@ -25,7 +25,7 @@ def report(
     reports: Counted,
     design: DesignFile,
     out: Out,
-    method: Method = "product",
+    method: Method = "auto",
     compare: Annotated[
         list[str] | None,
         typer.Option(help="Another estimator to compare the counts with; repeatable."),

@@ -54,13 +54,14 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 }
 
 
-def estimate(tally: Tally, design: Design, method: str = "product", **options: Any) -> Estimate:
+def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any) -> Estimate:
     """Estimate the true joint distribution from a tally.
 
     Arguments:
         tally: the reports.
         design: the design they were made under.
-        method: which estimator; `mdrr.estimation.METHODS` lists them.
+        method: which estimator; `mdrr.estimation.METHODS` lists them. The default chooses with
+            held-out reports and says in `.notes` what it chose.
         options: passed to the estimator.
 
     Example:
@@ -70,7 +71,7 @@ def estimate(tally: Tally, design: Design, method: str = "product", **options: A
         >>> from mdrr.tallies import tally_codes
         >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
         >>> tally = tally_codes([[np.repeat([0, 1], [600, 400])]], design)
-        >>> found = estimate(tally, design)
+        >>> found = estimate(tally, design, "product")
         >>> found.table("a").values
         array([0.7, 0.3])
         >>> count = found.count({"a": ["x"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mdrr.plots.estimated import Answer, counts, marginal
+from mdrr.plots.planned import candidates
 from mdrr.plots.protected import privacy, truth_sent
 from mdrr.plots.related import heat_map, pairs
 from mdrr.plots.style import COLOURS, Chart
@@ -12,6 +13,7 @@ __all__ = [
     "COLOURS",
     "Answer",
     "Chart",
+    "candidates",
     "counts",
     "heat_map",
     "marginal",

@@ -1,0 +1,96 @@
+"""`mdrr plan`: which design to use, by predicted error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mdrr.cli.dependence import load_dependences
+from mdrr.cli.inputs import load_domain
+from mdrr.cli.options import AsJson, MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.screen import print_json, print_table, print_text
+
+EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o design.json"
+
+_BAR = 24
+
+
+def plan(
+    n: Annotated[int, typer.Option("--n", help="How many people will report.")],
+    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What one person spends.")],
+    survey: SurveyFile = None,
+    design: MaybeDesignFile = None,
+    dependences: Annotated[
+        Path | None, typer.Option(help="What 'mdrr dependence -o' wrote, from a pilot.")
+    ] = None,
+    workload: Annotated[
+        str, typer.Option(help="pairs, singles, or tables such as 'sex+income,race+education'.")
+    ] = "pairs",
+    chart: Annotated[
+        Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
+    ] = None,
+    out: MaybeOut = None,
+    as_json: AsJson = False,
+) -> None:
+    """Predict the error of every candidate design at one budget, and write the best."""
+    from mdrr.files import write_text
+    from mdrr.planning import plan as rank
+
+    tables = workload if workload in ("pairs", "singles") else _tables(workload)
+    known = None if dependences is None else load_dependences(dependences)
+    domain = load_domain(survey, design)
+    found = rank(domain, n=n, epsilon=epsilon, dependences=known, workload=tables)
+    if out is not None:
+        write_text(out, found.design.to_json())
+    if chart is not None:
+        from mdrr.plots import candidates, to_svg
+
+        write_text(chart, to_svg(candidates(found), "Predicted error of each candidate design"))
+    if as_json:
+        print_json(
+            {
+                "n": n,
+                "epsilon": epsilon,
+                "best": found.best.name,
+                "fingerprint": found.design.fingerprint,
+                "candidates": [
+                    {
+                        "design": c.name,
+                        "error": c.predicted.error,
+                        "worst": c.predicted.worst,
+                        "forged": c.predicted.forged,
+                        "questionnaires": len(c.design.questionnaires),
+                        "epsilon": c.design.epsilon,
+                    }
+                    for c in found.candidates
+                ],
+            }
+        )
+        return
+    least = found.best.predicted.error
+    rows = [
+        [
+            c.name,
+            f"{c.predicted.error:.3g}",
+            "█" * max(1, min(_BAR, round(4 * c.predicted.error / max(least, 1e-12)))),
+            f"{c.predicted.worst:.3g}",
+            len(c.design.questionnaires),
+            f"{c.predicted.forged:.3g}",
+        ]
+        for c in found.candidates
+    ]
+    heads = ["design", "error", "", "worst table", "questionnaires", "one forged report"]
+    print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
+    print_text(
+        "error: typical relative error of a count over a tenth of a table's combinations, from "
+        "unbiased tables; method 'auto' is usually better. One forged report adds at most that "
+        "many people to a combination."
+    )
+    if out is not None:
+        print_text(f"Wrote the design '{found.best.name}' to {out}.")
+
+
+def _tables(text: str) -> list[list[str]]:
+    return [[name.strip() for name in part.split("+")] for part in text.split(",")]
