@@ -63,7 +63,6 @@ def one(mode: str, n: int, attributes: int = 8) -> dict[str, Any]:
     spent = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     if people != n or not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
-    report = traffic.sent.get("report", 0)
     return {
         "mode": mode,
         "people": n,
@@ -72,9 +71,36 @@ def one(mode: str, n: int, attributes: int = 8) -> dict[str, Any]:
         "messages": sum(traffic.messages.values()),
         "sent": sum(traffic.sent.values()),
         "received": sum(traffic.received.values()),
-        "shares": traffic.sent.get("share", 0) + report,
-        "sent_per_person": (sum(traffic.sent.values()) if mode == "paper" else report) / n,
-        "received_per_person": sum(traffic.received.values()) / n if mode == "paper" else 0.0,
+        "shares": traffic.sent.get("share", 0) + traffic.sent.get("report", 0),
+        "sent_per_person": _of_people(traffic.sent, mode) / n,
+        "received_per_person": _of_people(traffic.received, mode) / n,
+    }
+
+
+def _of_people(counted: dict[str, int], mode: str) -> int:
+    """The bytes that people send, or those they receive; the aggregators' are not theirs."""
+    if mode == "paper":
+        return sum(counted.values())
+    theirs = ("terms", "batch") if "terms" in counted else ("join", "report")
+    return sum(counted[kind] for kind in theirs)
+
+
+def one_person(randomized: bool, aggregators: int) -> dict[str, Any]:
+    """Every message one person of Adult sends and receives, in bytes."""
+    domain, source = mdrr.datasets.adult_domain(), SystemSource()
+    question = Question.randomized(domain, p=0.5) if randomized else Question(domain)
+    leader, me = Identity.generate(source), Identity.generate(source)
+    servers = [Identity.generate(source, f"Office {k}").public for k in range(aggregators)]
+    terms = make_terms("aggregators", question, leader, source, wanted=ALL_OF_ADULT, minimum=3)
+    batch = Batch(terms, tuple(servers), ALL_OF_ADULT, "0" * 64)
+    reports = make_report(me, batch, question.encode([0] * len(domain), source), source)
+    up, down = [join(me, terms), *reports], [terms.message(leader), batch.message(leader)]
+    sent, received = (sum(len(m.to_json()) for m in messages) for messages in (up, down))
+    return {
+        "tables": "randomized" if randomized else "exact",
+        "aggregators": aggregators,
+        "sent": sent,
+        "received": received,
     }
 
 
@@ -89,7 +115,7 @@ def pipelined(n: int) -> dict[str, Any]:
     organiser = Organiser(leader, terms)
     for server in servers:
         organiser.receive(join(server, terms, "aggregator"))
-    said, report_bytes = terms.message(leader).to_json(), 0
+    said, sent = terms.message(leader).to_json(), 0
     rows = np.column_stack(codes)
     chunks = [rows[start : start + CHUNK] for start in range(0, n, CHUNK)]
     with multiprocessing.get_context("spawn").Pool(1) as people:
@@ -97,6 +123,7 @@ def pipelined(n: int) -> dict[str, Any]:
         for keys, joins in people.imap(enrol, [(said, len(chunk)) for chunk in chunks]):
             secrets.append(keys)
             for data in joins:
+                sent += len(data)
                 organiser.receive(Message.from_json(data))
         batch = organiser.frozen
         assert isinstance(batch, Batch)
@@ -108,7 +135,7 @@ def pipelined(n: int) -> dict[str, Any]:
         work = [(said, listed, keys, chunk) for keys, chunk in zip(secrets, chunks, strict=True)]
         for reports in people.imap(report, work):
             for data in reports:
-                report_bytes += len(data)
+                sent += len(data)
                 message = Message.from_json(data)
                 machines[str(message.to)].receive(message)
     lists = [machine.receive(organiser.close())[0] for machine in machines.values()]
@@ -128,7 +155,8 @@ def pipelined(n: int) -> dict[str, Any]:
         "cells": question.cells,
         "seconds": seconds,
         "cpu": _cpu() - cpu,
-        "sent_per_person": report_bytes / n,
+        "sent_per_person": sent / n,
+        "received_per_person": len(said) + len(listed),
     }
 
 
@@ -193,6 +221,7 @@ def run(short: bool = False) -> dict[str, Any]:
     print(results["all_of_adult"], flush=True)
     results["network"] = [] if short else [network("paper", 30), network("aggregators", 30),
                                            network("paper", 100)]  # fmt: skip
+    results["one_person"] = [one_person(r, k) for r in (False, True) for k in (2, 3)]
     loads.append(os.getloadavg()[0])
     results["load"] = min(loads)
     return results

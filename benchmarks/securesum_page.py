@@ -20,6 +20,7 @@ def document(results: dict[str, Any]) -> str:
         limits=_limits(people, results["all_of_adult"]),
         network=_network(results["network"]),
         growth=_growth(people),
+        one_person=_one_person(results["one_person"]),
     )
 
 
@@ -60,8 +61,23 @@ def _limits(runs: list[dict[str, Any]], adult: dict[str, Any]) -> str:
         f"Adult** with two aggregators, the people in one process and the aggregators in another: "
         f"{adult['seconds']:.0f} s, of {adult['cpu']:.0f} s CPU "
         f"({adult['cpu'] / adult['people'] * 1000:.2f} ms a person, everybody's part and making "
-        f"keys included), and {adult['sent_per_person'] / 1000:.1f} kB a person."
+        f"keys included), and {adult['sent_per_person'] / 1000:.1f} kB sent and "
+        f"{adult['received_per_person'] / 1000:.1f} kB received a person."
     )
+
+
+def _one_person(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        [
+            row["tables"],
+            f"{row['aggregators']}",
+            f"{row['sent'] / 1000:.1f}",
+            f"{row['received'] / 1000:.1f}",
+            f"{(row['sent'] + row['received']) / 1000:.1f}",
+        ]
+        for row in rows
+    ]
+    return _table(["tables", "aggregators", "kB sent", "kB received", "kB in all"], cells)
 
 
 def _network(runs: list[dict[str, Any]]) -> str:

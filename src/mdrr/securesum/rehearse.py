@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.organiser import Organiser, join
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Batch, Roster
+from mdrr.securesum.roster import Roster
 from mdrr.securesum.simulate import Traffic, run_paper
 from mdrr.securesum.simulate_batch import run_aggregators
 from mdrr.securesum.terms import make_terms
@@ -36,7 +36,7 @@ def rehearse(
         minimum: the fewest people a total opens for.
         source: where keys, shares, masks and randomized answers come from.
         aggregators: how many, in `aggregators` mode.
-        traffic: counts the bytes when given.
+        traffic: counts the bytes when given, those of people who join included.
 
     Returns:
         Totals, int64 (cells,), and the number of people.
@@ -47,11 +47,16 @@ def rehearse(
     leader = Identity.generate(source)
     terms = make_terms(mode, question, leader, source, wanted=len(people), minimum=minimum)
     organiser = Organiser(leader, terms, aggregators=aggregators)
+    count = Traffic() if traffic is None else traffic
+    invitation = len(organiser.invite().to_json())
     if mode == "aggregators":
         for server in servers:
             organiser.receive(join(server, terms, "aggregator"))
     for person in people:
-        organiser.receive(join(person, terms))
+        message = join(person, terms)
+        count.download("terms", invitation)
+        count.upload("join", len(message.to_json()))
+        organiser.receive(message)
 
     def vector(row: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
         out = np.zeros(question.cells, np.uint8)
@@ -59,11 +64,14 @@ def rehearse(
         return out
 
     frozen = organiser.frozen
+    assert frozen is not None
+    listed = frozen.message(leader)
+    for _ in people:
+        count.download(listed.kind, len(listed.to_json()))
     if isinstance(frozen, Roster):
         parties = run_paper(
             frozen, people, [vector(row) for row in places], source, traffic=traffic
         )
         return next(iter(parties.values())).result(), len(people)
-    assert isinstance(frozen, Batch)
     each = (vector(row) for row in places)
-    return run_aggregators(frozen, leader, servers, people, each, source, traffic=traffic)
+    return run_aggregators(frozen, leader, servers, people, each, source, traffic=count)
