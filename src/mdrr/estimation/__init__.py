@@ -9,6 +9,7 @@ from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.adjust import Adjustment, adjust, rake
 from mdrr.estimation.auto import auto
+from mdrr.estimation.ibu import ibu
 from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
 from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
 from mdrr.estimation.latent import latent
@@ -36,6 +37,7 @@ __all__ = [
     "clip_rescale",
     "dispersion",
     "estimate",
+    "ibu",
     "invert",
     "latent",
     "nearest",
@@ -49,6 +51,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "product": product,
     "adjust": adjust,
     "pairwise": pairwise,
+    "ibu": ibu,
     "latent": latent,
     "auto": auto,
 }

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array, Constant
+from mdrr.matrix import Array, Constant, Matrix
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Group, Tally
 from mdrr.terms import cells_shape
@@ -31,6 +31,7 @@ class Axis:
     """Some attributes of one cluster: the reported codes they give, and the scores of their cells.
 
     The score is `hit` where the code is the cell and `miss` elsewhere, or `scores[cell, code]`.
+    `matrix` is the cluster's own where the axis is all of a cluster that is not constant.
     """
 
     codes: npt.NDArray[np.int64]
@@ -39,6 +40,25 @@ class Axis:
     hit: float = 0.0
     miss: float = 0.0
     scores: Array | None = None
+    matrix: Matrix | None = None
+
+    @property
+    def likely(self) -> bool:
+        """Whether a code has a probability given the cell: parts of a dense cluster have none."""
+        return self.scores is None or self.matrix is not None
+
+    def forward(self, table: Array, at: int) -> Array:
+        """Σ_x P(y | x) · table(…, x, …): an axis of cells becomes one of codes."""
+        if self.matrix is not None:
+            return np.moveaxis(self.matrix.forward(np.moveaxis(table, at, -1)), -1, at)
+        signal = 1 / (self.hit - self.miss)
+        return np.asarray(signal * (table - self.miss * table.sum(axis=at, keepdims=True)))
+
+    def backward(self, values: Array, at: int) -> Array:
+        """Σ_y P(y | x) · values(…, y, …): an axis of codes becomes one of cells."""
+        if self.matrix is not None:
+            return np.moveaxis(self.matrix.backward(np.moveaxis(values, at, -1)), -1, at)
+        return self.forward(values, at)
 
     def means(self, power: int) -> float:
         """The mean of the scores' power over all cells and codes."""
@@ -224,4 +244,5 @@ def _axis(group: Group, at: int, cluster: Cluster, design: Design, names: tuple[
     kept = cells_of([grids[place] for place in places], sizes)
     indicators = np.zeros((cells, matrix.cells))
     indicators[kept, np.arange(matrix.cells)] = 1.0
-    return Axis(codes, cells, matrix.outcomes, scores=matrix.scores(indicators))
+    whole = matrix if len(names) == len(shape) else None
+    return Axis(codes, cells, matrix.outcomes, scores=matrix.scores(indicators), matrix=whole)
