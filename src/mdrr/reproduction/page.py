@@ -232,6 +232,11 @@ def _dependences(outcome: Outcome) -> Iterator[str]:
     yield md.cluster_table(variants)
     yield "Relative errors for T_d = 0.1, 0.2, 0.3:"
     yield md.variant_table(variants)
+    yield (
+        "The paper finds that T_d matters. Here it can only where dependences are learnt from "
+        "reports:"
+    )
+    yield md.threshold_lines(variants)
 
 
 def _choices(outcome: Outcome) -> Iterator[str]:
