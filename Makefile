@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-learning bench-numeric help run test check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-coverage bench-learning bench-numeric help run test check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ faults: dev  ## Secure sums between real processes under faults, five times over
 
 bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on five data sets; docs/accuracy.md
 	$(BIN)/python -m benchmarks.accuracy
+
+bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/coverage.md
+	$(BIN)/python -m benchmarks.coverage
 
 bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/learning.md
 	$(BIN)/python -m benchmarks.learning

@@ -34,6 +34,8 @@ CASES = {
         "product",
     ),
     "adjusted": (joint(D, p=0.5), DEPENDENT, SET, "adjust"),
+    "pairwise, two clusters": (independent(D, p=0.5), DEPENDENT, SET, "pairwise"),
+    "pairwise, sampled": (sampled(domain_of(2, 3, 2), 2, epsilon=3.0), None, SET, "pairwise"),
 }
 
 
@@ -49,13 +51,15 @@ def intervals(name, of):
         codes = fixed if of == "people" else records(truth, PEOPLE, 100 + trial)
         found = estimate(reported(codes, design, f"{name} {trial}"), design, method)
         count = found.count(query, level=LEVEL, of=of)
-        held = expected(codes, mask, design) if of == "people" else float(truth[mask].sum())
+        held = expected(codes, mask, design, method) if of == "people" else float(truth[mask].sum())
         rows.append((count.low / PEOPLE, count.high / PEOPLE, held))
     return np.array(rows).T
 
 
-def expected(codes, mask, design):
+def expected(codes, mask, design, method):
     """The people's share in the set, as the product of clusters sees them."""
+    if method == "pairwise":
+        return share(codes, mask)
     whole = np.zeros(design.domain.shape)
     np.add.at(whole, tuple(codes), 1 / PEOPLE)
     if len(design.questionnaires) > 1 or len(design.clusters) == 1:

@@ -32,7 +32,8 @@ _REACH = 2.0
 class Shrunk:
     """A table between model and unbiased estimate.
 
-    `weight` is ω, the unbiased one's share; `bias` is what of |u − l|² exceeds V.
+    `weight` is ω, the unbiased one's share; `bias` is what the model's squared error may be:
+    what of |u − l|² exceeds V, and one standard deviation more.
     """
 
     values: Array
@@ -76,15 +77,17 @@ class Shrinker:
         noise = float(found.variances().sum())
         gap = float(((values - model) ** 2).sum())
         freedom = math.prod(max(size - 1, 1) for size in values.shape)
-        bias = max(0.0, gap - noise * (1 + _REACH * math.sqrt(2 / freedom)))
-        weight = bias / (bias + noise) if bias > 0 else 0.0
+        wobble = noise * math.sqrt(2 / freedom)
+        sure = max(0.0, gap - noise - _REACH * wobble)
+        possible = max(0.0, gap - noise) + min(wobble, noise)
+        weight = sure / (sure + noise) if sure > 0 else 0.0
         if not weight:
-            return Shrunk(model, 0.0, max(gap - noise, 0.0), found)
+            return Shrunk(model, 0.0, possible, found)
         drawn = nearest(model + weight * (values - model))
         if len(names) > 1:
             margins = [self.shrunk((name,)).values for name in names]
             drawn = fit_margins(drawn, margins)
-        return Shrunk(drawn, weight, max(gap - noise, 0.0), found)
+        return Shrunk(drawn, weight, possible, found)
 
     def _unbiased(self, names: tuple[str, ...]) -> Unbiased | None:
         try:

@@ -159,9 +159,9 @@ class BlendSpread:
     """The spread of blended tables.
 
     A shrunk table has ω² of the unbiased variance and (1−ω)² of the error of what it is drawn from:
-    the model's variance over resamples, and what of the distance to the unbiased table noise does
-    not explain, shared among the cells as if they were alike. Standard errors are mixed as the
-    tables are, as if errors went together.
+    the model's variance over resamples, and the squared error that its distance to the unbiased
+    table leaves possible, shared among the cells as if they were alike. Standard errors are mixed
+    as the tables are, as if errors went together.
     """
 
     blend: Blend
