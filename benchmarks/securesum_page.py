@@ -13,7 +13,7 @@ def document(results: dict[str, Any]) -> str:
     people = results["by_people"]
     return TEMPLATE.read_text().format(
         cores=results["cores"],
-        load=f"a load of {results['load']:.0f} while this was measured",
+        load=f"a load of at least {results['load']:.0f} while this was measured",
         cells=people[0]["cells"],
         by_people=_runs(people, "people"),
         by_cells=_runs(results["by_cells"], "cells"),
