@@ -228,8 +228,8 @@ NOTES = """Versions: {versions}. The peers are run at their best published setti
 - **SPL, SMP, RS+FD**: the package's own clients and aggregators, adaptive between GRR and OUE. They
   estimate single attributes; wider tables are products of those. RS+FD as published counts ε
   between records that differ in one attribute; between whole records it spends
-  ln(d(e^ε − 1) + 1), so it is also run with a budget that makes that ε. The published one is no peer
-  at the same ε, and the best of a column is chosen without it.
+  ln(d(e^ε − 1) + 1), so it is also run with a budget that makes that ε. The published one is no
+  peer at the same ε, and the best of a column is chosen without it.
 - **CALM** and **pair sampling**: GRR or OUE by the view's cells, PriView's consistency, maximum
   entropy for wider tables; written here, since no package has it. CALM's views have the size whose
   error is predicted smallest, up to all attributes.
