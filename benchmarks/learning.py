@@ -28,7 +28,6 @@ from sklearn.preprocessing import OneHotEncoder
 import mdrr
 from benchmarks import runner
 from mdrr.frames import encode
-from mdrr.planning import plan
 
 EPSILONS = (4.62, 8.0, 10.69, 15.92)
 RESULTS = Path("benchmarks/results/learning.json")
@@ -71,7 +70,7 @@ def training(source: str, epsilon: float, seed: int) -> Training:
         return others, target, None
     domain = mdrr.datasets.adult_domain()
     if source.startswith("plan"):
-        design = plan(domain, n=len(target), epsilon=epsilon).design
+        design = mdrr.plan(domain, n=len(target), epsilon=epsilon).design
     else:
         design = mdrr.independent(domain, epsilon=epsilon)
     random = mdrr.SeededSource(number("learning", design.fingerprint, seed))

@@ -21,7 +21,6 @@ from benchmarks.peers import calm, castell, ldpy, pgm
 
 import mdrr
 from mdrr.dependence import from_codes
-from mdrr.planning import plan
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_reports
 
@@ -88,7 +87,7 @@ def _clustered(method: str, most: int) -> Callable[[People, float, int], Answer]
 
 
 def _free(people: People, epsilon: float, seed: int) -> Answer:
-    design = plan(people.domain, n=people.n, epsilon=epsilon).design
+    design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
     return answers(mdrr.estimate(collected(people, design, seed), design, method="auto"))
 
 
