@@ -45,6 +45,14 @@ def simulated(design, n=N, seeds=8):
     return np.mean([relative_error(totals[p], sizes[p], 0.1) for p in PAIRS])
 
 
+def estimated(design, seeds=3):
+    """The mean total variation of all pairs under the method that plans speak of."""
+    columns = people(N, domain=DOMAIN)
+    found = [estimate(reports(columns, design, seed), design, "pairwise") for seed in range(seeds)]
+    gaps = [e.table(*p).values - truth(columns, p, DOMAIN) for e in found for p in PAIRS]
+    return np.mean([np.abs(gap).sum() for gap in gaps])
+
+
 @pytest.mark.parametrize("name", DESIGNS)
 def test_predictions_are_within_a_factor_of_the_simulated_error(name):
     if name == "subsets":
@@ -60,21 +68,20 @@ def test_the_best_plan_is_best_in_simulation(epsilon):
     errors = [c.predicted.error for c in found.candidates]
     assert errors == sorted(errors)
     assert found.design.epsilon <= epsilon
-    best, others = simulated(found.design), found.candidates[2::3]
-    for other in others:
-        assert best < 1.1 * simulated(other.design, seeds=4)
-    assert predict(found.design, N, PAIRS).error == found.best.predicted.error
+    best = estimated(found.design)
+    for other in found.candidates[2::3]:
+        assert best < 1.15 * estimated(other.design)
 
 
 def test_optimal_shares_beat_even_ones():
-    design = best_split(DOMAIN, PAIRS, 2.0)
+    design = best_split(DOMAIN, PAIRS, 2.0, n=N)
     for size in (2, 3):
         assert (
             predict(design, N, PAIRS).error
             <= predict(sampled(DOMAIN, size, epsilon=2.0), N, PAIRS).error
         )
     assert isinstance(Design.from_json(design.to_json()), Design)
-    only = best_split(DOMAIN, [("a", "c")], 2.0)
+    only = best_split(DOMAIN, [("a", "c")], 2.0, n=N)
     asked = {q.attributes: q.weight for q in only.questionnaires}
     assert max(asked, key=asked.get) == ("a", "c")
     assert {name for names in asked for name in names} == set("abcd")
@@ -89,6 +96,13 @@ def test_subset_selection_where_budgets_are_small():
         for c in q.clusters
     }
     assert "subset" in kinds
+
+
+def test_few_people_and_small_budgets_are_asked_one_attribute_each():
+    asked = [len(q.attributes) for q in plan(DOMAIN, n=300, epsilon=0.5).design.questionnaires]
+    many = [len(q.attributes) for q in plan(DOMAIN, n=300_000, epsilon=4.0).design.questionnaires]
+    assert np.mean(asked) < np.mean(many)
+    assert min(asked) == 1
 
 
 def test_dependences_let_products_answer():

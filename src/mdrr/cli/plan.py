@@ -26,8 +26,9 @@ def plan(
         Path | None, typer.Option(help="What 'mdrr dependence -o' wrote, from a pilot.")
     ] = None,
     workload: Annotated[
-        str, typer.Option(help="pairs, singles, or tables such as 'sex+income,race+education'.")
-    ] = "pairs",
+        str,
+        typer.Option(help="both, pairs, singles, or tables such as 'sex+income,race+education'."),
+    ] = "both",
     chart: Annotated[
         Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
     ] = None,
@@ -38,7 +39,7 @@ def plan(
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
 
-    tables = workload if workload in ("pairs", "singles") else _tables(workload)
+    tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
     found = rank(domain, n=n, epsilon=epsilon, dependences=known, workload=tables)
@@ -84,9 +85,9 @@ def plan(
     heads = ["design", "error", "", "worst table", "questionnaires", "one forged report"]
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
-        "error: typical relative error of a count over a tenth of a table's combinations, from "
-        "unbiased tables; method 'auto' is usually better. One forged report adds at most that "
-        "many people to a combination."
+        "error: typical relative error of a count over a tenth of a table's combinations, taking "
+        "all as equally frequent; method 'auto' is usually better. One forged report adds at "
+        "most that many people to a combination."
     )
     if out is not None:
         print_text(f"Wrote the design '{found.best.name}' to {out}.")

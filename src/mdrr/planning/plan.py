@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from mdrr.clustering import cluster
 from mdrr.columns import make_frame
 from mdrr.dependence import Dependences
@@ -23,6 +25,7 @@ Workload: TypeAlias = "str | Iterable[Iterable[str]]"
 _CLUSTER_CELLS = (50, 100, 300, 1000, 3000, 10_000)
 _MOST_SUBSETS = 2048
 _MOST_TABLES = 2000
+_DEPENDENCE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,15 +86,16 @@ def plan(
     n: int,
     epsilon: float,
     dependences: Dependences | None = None,
-    workload: Workload = "pairs",
+    workload: Workload = "both",
     coverage: float = 0.1,
 ) -> Plan:
     """Predict the error of every candidate design at one budget, and rank them.
 
     The candidates are RR-Independent, RR-Joint, RR-Clusters at several sizes (with dependences),
     sampled subsets of 1, 2, … attributes, and the split questionnaire whose subsets and shares of
-    people are optimal for the workload. Errors are those of unbiased tables; the default estimator
-    does better where its model holds.
+    people are optimal for the workload. A pair is answered by its unbiased table, by the product of
+    its margins, or between them, whichever errs less; without `dependences`, Cramér's V of every
+    pair is taken to be 0.2. The default estimator does better where its model holds.
 
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
     for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
@@ -101,7 +105,8 @@ def plan(
         n: how many people will report.
         epsilon: the budget of each person.
         dependences: from a pilot or a secure sum, if any.
-        workload: `"pairs"`, `"singles"`, or the attributes of each table that matters.
+        workload: `"both"` for all attributes and all pairs (each kind is half of the matter),
+            `"pairs"`, `"singles"`, or the attributes of each table that matters.
         coverage: the share of a table's combinations in a typical count.
 
     Returns:
@@ -112,9 +117,10 @@ def plan(
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon} must be a positive number")
     tables = _tables(domain, workload)
+    assumed = dependences or _assumed(domain)
     found = []
-    for name, design in _designs(domain, tables, epsilon, dependences):
-        predicted = predict(design, n, tables, dependences=dependences, coverage=coverage)
+    for name, design in _designs(domain, tables, epsilon, n, assumed, dependences is not None):
+        predicted = predict(design, n, tables, dependences=assumed, coverage=coverage)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
     found.sort(key=lambda candidate: candidate.predicted.error)
@@ -122,28 +128,44 @@ def plan(
 
 
 def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
-    if workload == "singles" or (workload == "pairs" and len(domain) == 1):
-        return tuple((name,) for name in domain.names)
-    if workload == "pairs":
-        pairs = list(combinations(domain.names, 2))
-        return tuple(pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))])
     if isinstance(workload, str):
-        raise DesignError(f"workload={workload!r}: choose 'pairs', 'singles' or list the tables")
+        singles = [(name,) for name in domain.names]
+        pairs = list(combinations(domain.names, 2))
+        pairs = pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))]
+        kinds = {"singles": singles, "pairs": pairs or singles, "both": [*singles, *pairs]}
+        if workload not in kinds:
+            raise DesignError(
+                f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
+            )
+        return tuple(kinds[workload])
     tables = tuple(tuple(sorted(names, key=domain.index)) for names in workload)
     if not tables or not all(tables):
         raise DesignError("the workload is empty: name the attributes of at least one table")
     return tables
 
 
+def _assumed(domain: Domain) -> Dependences:
+    """What is taken for granted when nothing is known."""
+    m = len(domain)
+    values = np.full((m, m), _DEPENDENCE)
+    np.fill_diagonal(values, 1.0)
+    return Dependences(domain.names, values)
+
+
 def _designs(
-    domain: Domain, tables: Sequence[Names], epsilon: float, dependences: Dependences | None
+    domain: Domain,
+    tables: Sequence[Names],
+    epsilon: float,
+    n: int,
+    dependences: Dependences,
+    known: bool,
 ) -> Iterable[tuple[str, Design]]:
     for name, make in (("independent", independent), ("joint", joint)):
         try:
             yield name, make(domain, epsilon=epsilon)
         except MatrixError:  # more combinations than 48 random bits can tell apart
             continue
-    if dependences is not None:
+    if known:
         seen = set()
         for cells in _CLUSTER_CELLS:
             groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
@@ -158,6 +180,6 @@ def _designs(
             yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=epsilon)
         except MatrixError:
             break
-    best = best_split(domain, tables, epsilon)
+    best = best_split(domain, tables, epsilon, n=n, dependences=dependences)
     if best is not None:
         yield "split questionnaire", best

@@ -10,6 +10,7 @@ really are is no error, hence − (1 − Σπ²)/n. Even shares stand for the un
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ import numpy as np
 
 from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design
+from mdrr.domain import Domain
 from mdrr.errors import DesignError
 from mdrr.matrix import Constant, Matrix
 from mdrr.randomizer import cells_of
@@ -26,14 +28,20 @@ Names = tuple[str, ...]
 
 _MOST_ENTRIES = 2**22
 
+BORROWED = 4.0
+"""κ: how much better a pair's departure from a product is known from all pairs together than from
+its own table. A model of few classes shares what pairs tell; on the benchmark's five data sets
+plans made with 1, 4 and 10 differ little, and 4 was never far from the best."""
+
 
 @dataclass(frozen=True)
 class Predicted:
     """What a design is expected to do for a workload.
 
     Arguments:
-        error: the typical relative error of a count, the mean over the workload's tables: standard
-            error of a set holding a tenth of a table's combinations, over its mean size.
+        error: the typical relative error of a count: the standard error of a set holding a tenth
+            of a table's combinations over its mean size. It is the mean over the workload's tables,
+            those of one attribute together weighing as much as those of two.
         worst: the largest such error of a table.
         forged: how many people one forged report adds to a cell at most, the worst table.
         covered: whether somebody is asked each table's attributes together.
@@ -84,9 +92,11 @@ def predict(
         if dependences is not None and len(names) == 2:
             variance = _assisted(design, n, names, variance, dependences)
         errors.append(relative_error(variance, _size(design, names), coverage))
+    widths = Counter(len(names) for names in tables)
+    shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     forged = max(swing for _, swing in totals)
     covered = all(math.isfinite(variance) for variance, _ in totals)
-    return Predicted(float(np.mean(errors)), max(errors), forged, covered)
+    return Predicted(float(shares @ errors), max(errors), forged, covered)
 
 
 def relative_error(variance: float, cells: int, coverage: float) -> float:
@@ -152,8 +162,20 @@ def _assisted(
 ) -> float:
     """The variance when the product of the margins may stand in for part of the table."""
     first, second = (design.domain.attribute(name).size for name in names)
-    strength = dependences[names[0], names[1]]
-    bias = strength**2 * (min(first, second) - 1) / (first * second)
+    bias = product_bias(design.domain, names, dependences)
     margins = _total(design, n, names[:1])[0] / second + _total(design, n, names[1:])[0] / first
-    drawn = bias if math.isinf(variance) else variance * bias / max(variance + bias, 1e-300)
+    learnt = variance / BORROWED
+    drawn = bias if math.isinf(variance) else learnt * bias / max(learnt + bias, 1e-300)
     return min(variance, margins + drawn)
+
+
+def product_bias(domain: Domain, names: Names, dependences: Dependences | None) -> float:
+    """The squared error of the product of a pair's margins, evenly spread; infinite if unknown.
+
+    φ² = V²·(min(r, s) − 1) is Σ (π − π_a π_b)²/(π_a π_b).
+    """
+    if dependences is None or len(names) != 2:
+        return math.inf
+    first, second = (domain.attribute(name).size for name in names)
+    strength = dependences[names[0], names[1]]
+    return strength**2 * (min(first, second) - 1) / (first * second)

@@ -2,26 +2,30 @@
 
 Asking fewer attributes leaves more budget for each and fewer people for a table. The best trade is
 an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly with the whole
-budget, minimise the mean standard error of the workload's tables, Σ_t (Σ_q w_q/F_tq)^(−1/2), which
-is convex in the shares w. The multiplicative steps w_q ← w_q·√(gradient) are Fellman's (1974).
+budget, minimise the mean standard error of the workload's tables over the shares w of people. The
+multiplicative steps w_q ← w_q·√(gradient) are Fellman's (1974).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
+from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.predict import Names, relative_error, squares
+from mdrr.planning.predict import BORROWED, Names, product_bias, relative_error, squares
 
 _WHOLE_POOL = 10
 _POOL = 600
@@ -88,42 +92,115 @@ def split_questionnaire(
     return Design(domain, tuple(questionnaires))
 
 
-def best_split(domain: Domain, tables: Sequence[Names], epsilon: float) -> Design | None:
+def best_split(
+    domain: Domain,
+    tables: Sequence[Names],
+    epsilon: float,
+    *,
+    n: int,
+    dependences: Dependences | None = None,
+) -> Design | None:
     """The split questionnaire of least predicted mean error, or None where no subset fits.
 
     Attributes that no table needs still count a little, each alone: a design asks everything.
+
+    Arguments:
+        domain: what can be asked.
+        tables: the attributes of each table that matters.
+        epsilon: the budget of each person.
+        n: how many people will report; the fewer, the less pays what only many can show.
+        dependences: how far a pair may be from the product of its margins; any distance if None.
     """
     needed = {name for table in tables for name in table}
     spare: list[Names] = [(name,) for name in domain.names if name not in needed]
-    tables = [*tables, *spare]
-    pool = [s for s in _pool(domain, tables, epsilon) if _possible(domain, s, epsilon)]
+    wanted = [*tables, *spare]
+    pool = [s for s in _pool(domain, wanted, epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
-    information = np.array([[_precision(domain, t, s, epsilon) for s in pool] for t in tables])
-    reached = information.max(axis=1) > 0
-    if not reached.all():
+    goal = _Goal(
+        singles=_information(domain, [(name,) for name in domain.names], pool, epsilon, n),
+        tables=_information(domain, wanted, pool, epsilon, n),
+        places=[[domain.index(name) for name in table] for table in wanted],
+        sizes=np.array(domain.shape, dtype=np.float64),
+        bias=np.array([product_bias(domain, table, dependences) for table in wanted]),
+        scales=_scales(domain, tables, spare),
+    )
+    if not goal.reached.all():
         return None
-    scales = np.array([relative_error(1.0, _cells(domain, t), 0.1) for t in tables])
-    scales[len(tables) - len(spare) :] *= _SPARE
-    shares = _optimal(information, scales)
+    shares = goal.optimal()
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not (information[:, kept].max(axis=1) > 0).all():
+    if not goal.among(kept).reached.all():
         kept = np.flatnonzero(shares > 0)
-    shares = _optimal(information[:, kept], scales)
+    shares = goal.among(kept).optimal()
     used = shares > 1e-6
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
     )
 
 
-def _optimal(information: Array, scales: Array, steps: int = 400) -> Array:
-    """The shares that minimise Σ scale·(information·w)^(−1/2)."""
-    shares = np.full(information.shape[1], 1 / information.shape[1])
-    for _ in range(steps):
-        gradient = (scales * (information @ shares) ** -1.5) @ information
-        shares = shares * np.sqrt(gradient)
-        shares /= shares.sum()
-    return shares
+@dataclass(frozen=True, eq=False)
+class _Goal:
+    """Σ_t scale_t·√E_t of the shares w, where a table's squared error is that of its better answer.
+
+    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + B/(1 + κ·B·I_t): the noise of
+    its margins, and of its departure from their product, which is B when nobody reports both. Other
+    tables, and all when B is unknown, have E = 1/I_t.
+    """
+
+    singles: Array
+    tables: Array
+    places: list[list[int]]
+    sizes: Array
+    bias: Array
+    scales: Array
+
+    @property
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Which tables somebody's answers can tell of."""
+        return np.asarray((self.tables.max(axis=1) > 0) | np.isfinite(self.bias))
+
+    def among(self, kept: npt.NDArray[np.int64]) -> _Goal:
+        """The goal when only some questionnaires are used."""
+        return replace(self, singles=self.singles[:, kept], tables=self.tables[:, kept])
+
+    def optimal(self, steps: int = 400) -> Array:
+        """The shares that minimise it, by multiplicative steps."""
+        shares = np.full(self.tables.shape[1], 1 / self.tables.shape[1])
+        for _ in range(steps):
+            shares = shares * np.sqrt(self._gradient(shares))
+            shares /= shares.sum()
+        return shares
+
+    def _gradient(self, shares: Array) -> Array:
+        alone, told = self.singles @ shares, self.tables @ shares
+        total = np.zeros(len(shares))
+        for t, places in enumerate(self.places):
+            if not np.isfinite(self.bias[t]):
+                total += self.scales[t] * told[t] ** -1.5 * self.tables[t]
+                continue
+            a, b = places
+            shrunk = 1 + BORROWED * self.bias[t] * told[t]
+            error = 1 / (alone[a] * self.sizes[b]) + 1 / (alone[b] * self.sizes[a])
+            error += self.bias[t] / shrunk
+            slope = self.singles[a] / (alone[a] ** 2 * self.sizes[b])
+            slope = slope + self.singles[b] / (alone[b] ** 2 * self.sizes[a])
+            slope = slope + BORROWED * (self.bias[t] / shrunk) ** 2 * self.tables[t]
+            total += self.scales[t] / np.sqrt(error) * slope
+        return total
+
+
+def _scales(domain: Domain, tables: Sequence[Names], spare: Sequence[Names]) -> Array:
+    """What a unit of standard error costs: tables of each width weigh as much as another's."""
+    widths = Counter(len(table) for table in tables)
+    unit = [relative_error(1.0, _cells(domain, t), 0.1) / widths[len(t)] for t in tables]
+    rest = [_SPARE * relative_error(1.0, _cells(domain, t), 0.1) / len(domain) for t in spare]
+    return np.array([*unit, *rest])
+
+
+def _information(
+    domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
+) -> Array:
+    return np.array([[n * _precision(domain, t, s, epsilon) for s in pool] for t in tables])
 
 
 def _precision(domain: Domain, table: Names, subset: Names, epsilon: float) -> float:
