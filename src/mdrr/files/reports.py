@@ -41,7 +41,8 @@ def stated_design(path: str | Path) -> str | None:
     if kind == "jsonl":
         with Path(path).open(encoding="utf-8") as lines:
             first = next((line for line in lines if line.strip()), "{}")
-        return _line(first, f"{path}: line 1").get("design")
+        named = _line(first, f"{path}: line 1").get("design")
+        return None if named is None else str(named)
     if not sidecar(path).exists():
         return None
     try:
