@@ -145,3 +145,37 @@ def test_an_unfair_matrix_is_refused(matrix, complaint):
         respond(fields, {"a": "a1"})
     assert complaint in str(error.value)
     assert isinstance(error.value, MdrrError)
+
+
+@pytest.mark.parametrize("fill", [b"", b"\0"])
+def test_too_few_random_bytes_are_refused(fill):
+    with pytest.raises(MdrrError, match="random bytes are needed"):
+        respond(json.loads(designs()["one"].to_json()), {"a": "a0"}, read=lambda _: fill)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda d: d.update(questionnaires=[]), "at least one questionnaire"),
+        (lambda d: d["questionnaires"][0].update(clusters=[]), "asks nothing"),
+        (
+            lambda d: d["questionnaires"][0]["clusters"].append(
+                d["questionnaires"][0]["clusters"][0]
+            ),
+            "twice",
+        ),
+        (lambda d: d["questionnaires"][0].update(weight=-1), "positive integer"),
+        (lambda d: d["questionnaires"][0].update(weight=1.0), "positive integer"),
+    ],
+)
+def test_a_questionnaire_that_cannot_be_is_refused(change, says):
+    design = json.loads(designs()["one"].to_json())
+    design.pop("fingerprint", None)
+    change(design)
+    with pytest.raises(DesignError, match=says):
+        respond(design, {"a": "a0"})
+
+
+def test_a_design_must_be_parsed_json():
+    with pytest.raises(DesignError, match="parsed"):
+        respond("{}", {"a": "a0"})

@@ -42,15 +42,18 @@ _HOMES = {
     "plan": "planning",
     "pool": "planning",
     "randomize": "frames",
+    "randomize_codes": "randomizer",
     "report": "reporting",
     "respond": "respondent",
     "sampled": "protocols",
     "split_questionnaire": "planning",
     "synthesize": "synthesis",
     "tally": "frames",
+    "tally_codes": "tallies",
+    "tally_responses": "tallies",
     "weigh": "weighting",
 }
-_MODULES = ("datasets", "plots", "privacy", "theory")
+_MODULES = ("datasets", "numeric", "plots", "privacy", "theory")
 
 __all__ = [
     "Attribute",
@@ -81,17 +84,21 @@ __all__ = [
     "independent",
     "infer_domain",
     "joint",
+    "numeric",
     "plan",
     "plots",
     "pool",
     "privacy",
     "randomize",
+    "randomize_codes",
     "report",
     "respond",
     "sampled",
     "split_questionnaire",
     "synthesize",
     "tally",
+    "tally_codes",
+    "tally_responses",
     "theory",
     "weigh",
     "__version__",
@@ -99,6 +106,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from mdrr import datasets as datasets
+    from mdrr import numeric as numeric
     from mdrr import plots as plots
     from mdrr import privacy as privacy
     from mdrr import theory as theory
@@ -113,13 +121,14 @@ if TYPE_CHECKING:
     from mdrr.planning import plan, pool, split_questionnaire
     from mdrr.protocols import clustered, independent, joint, sampled
     from mdrr.query import Query
+    from mdrr.randomizer import randomize_codes
     from mdrr.reporting import report
     from mdrr.respondent import respond
     from mdrr.securesum.ways import dependences
     from mdrr.source import SeededSource, SystemSource
     from mdrr.survey import Survey
     from mdrr.synthesis import synthesize
-    from mdrr.tallies import Tally
+    from mdrr.tallies import Tally, tally_codes, tally_responses
     from mdrr.weighting import weigh
 
 

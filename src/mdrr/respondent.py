@@ -17,7 +17,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
-from mdrr.errors import DesignError, MatrixError, SchemaError
+from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
 
 TOTALS = (2**16, 2**32, 2**48)
 
@@ -49,6 +49,8 @@ def respond(
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     questionnaires = design["questionnaires"]
     stream = read(record_bytes(design))
+    if len(stream) != record_bytes(design):
+        raise MdrrError(f"{record_bytes(design)} random bytes are needed, {len(stream)} were read")
     used = 0
 
     def uniform(total: int) -> int:
@@ -104,6 +106,8 @@ def total_of(matrix: Mapping[str, Any]) -> int:
 
 def check(design: Mapping[str, Any]) -> str:
     """The design's fingerprint, or an error when it is not as published or its draws are unfair."""
+    if not isinstance(design, Mapping):
+        raise DesignError(f"a design is its JSON, parsed, not a {type(design).__name__}")
     mark = fingerprint(design)
     if design.get("mdrr") != 1 or design.get("fingerprint", mark) != mark:
         raise DesignError("the design is not as published: its format or fingerprint is another")
@@ -114,6 +118,20 @@ def check(design: Mapping[str, Any]) -> str:
         if len({(type(label), label) for label in labels}) < len(labels):
             raise SchemaError(f"{attribute['name']!r} lists a category twice")
     questionnaires = design["questionnaires"]
+    for q in questionnaires:
+        asked = [name for c in q["clusters"] for name in c["attributes"]]
+        if (
+            not asked
+            or len(set(asked)) < len(asked)
+            or not all(c["attributes"] for c in q["clusters"])
+        ):
+            raise DesignError("a questionnaire asks nothing, or an attribute twice")
+        if type(q["weight"]) is not int or q["weight"] < 1:
+            raise DesignError(
+                f"a questionnaire's weight is a positive integer, not {q['weight']!r}"
+            )
+    if not questionnaires:
+        raise DesignError("a design needs at least one questionnaire")
     if len(questionnaires) > 1 and sum(q["weight"] for q in questionnaires) not in TOTALS:
         raise DesignError("the questionnaires' weights do not sum to 2^16, 2^32 or 2^48")
     for cluster in (c for q in questionnaires for c in q["clusters"]):

@@ -13,7 +13,7 @@ from mdrr.design import Design
 from mdrr.estimation import estimate
 from mdrr.files import tally_files
 from mdrr.weighting import weigh
-from tests.cli.run import answer, done, refusal
+from tests.cli.run import answer, done, refusal, run
 
 
 @pytest.fixture
@@ -172,3 +172,30 @@ def test_drawn_records_are_as_many_as_asked_and_come_again(folder):
     assert "how='steal'" in refusal("synth tally.json -d design.json --how steal -o c.csv")
     assert "n=0" in refusal("synth tally.json -d design.json -n 0 -o c.csv")
     assert not Path("c.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "says"), [("product", "independent"), ("adjust", "less related")]
+)
+def test_what_the_papers_methods_assume_across_clusters_is_said(folder, method, says):
+    across = run(
+        "query",
+        "tally.json",
+        "smokes == 'yes' and visits == 0",
+        "-d",
+        "design.json",
+        "--method",
+        method,
+    )
+    assert across.exit_code == 0
+    assert says in across.stderr
+    alone = run("query", "tally.json", "smokes == 'yes'", "-d", "design.json", "--method", method)
+    assert alone.exit_code == 0
+    assert alone.stderr == ""
+
+
+def test_a_table_too_large_for_intervals_is_still_given(folder, monkeypatch):
+    monkeypatch.setattr("mdrr.estimation.result.MOST_INTERVALS", 3)
+    (table,) = answer("estimate tally.json -d design.json --table smokes,visits")["tables"]
+    assert {cell["low"] for cell in table["cells"]} == {None}
+    assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)

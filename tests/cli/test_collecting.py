@@ -1,5 +1,6 @@
 """`mdrr randomize`, `mdrr tally` and `mdrr respond`: what people send, and how it is counted."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -118,3 +119,29 @@ def test_a_design_or_survey_that_is_not_the_published_one_asks_nothing(folder, d
     )
     line = refusal("respond -d design.json -s other.toml")
     assert "not the survey of this design, see 'smokes'" in line
+
+
+def test_nothing_is_written_over_what_is_read_and_nobody_counts_twice(folder):
+    before = Path("people.csv").read_bytes()
+    said = refusal("randomize people.csv -d design.json -o people.csv")
+    assert "people.csv would be written over" in said
+    assert Path("people.csv").read_bytes() == before
+    assert "named twice" in refusal("tally tally.json ./tally.json -d design.json -o all.json")
+    assert "would be written over" in refusal("tally tally.json -d design.json -o tally.json")
+
+
+@pytest.mark.parametrize("damaged", [b"workclass", None])
+def test_a_gzip_file_that_is_none_or_not_whole_is_named(folder, damaged):
+    whole = gzip.compress(Path("people.csv").read_bytes())
+    Path("p.csv.gz").write_bytes(whole[: len(whole) // 2] if damaged is None else damaged)
+    said = refusal("randomize p.csv.gz -d design.json -o r.csv")
+    assert "'p.csv.gz' is not a gzip file, or is not whole" in said
+    assert not Path("r.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["privacy deep.json", "tally deep.json -d design.json -o t.json"]
+)
+def test_a_file_nested_without_end_is_refused(folder, command):
+    Path("deep.json").write_text("[" * 200_000)
+    assert "nested too deeply" in refusal(command)

@@ -1,5 +1,6 @@
 """RR-Adjustment: Algorithm 2 against an independent raking, its spread against a bootstrap."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -15,7 +16,9 @@ from mdrr.estimation.product import product
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.query import Query
-from mdrr.tallies import tally_codes
+from mdrr.randomizer import randomize_codes
+from mdrr.source import SeededSource
+from mdrr.tallies import tally_codes, tally_reports
 from tests.cases import domain_of, uneven
 from tests.people import distribution, records, reported
 from tests.statistical.coverage import relative_tolerance
@@ -266,3 +269,31 @@ def test_designs_without_whole_records_are_refused(design, complaint):
     with pytest.raises(EstimateError) as error:
         adjust(tally, design)
     assert complaint in str(error.value)
+
+
+def test_large_margins_are_regressed_without_a_dense_matrix(monkeypatch):
+    """RR-Joint has as many margins as cells; both ways give the same interval."""
+    design = joint(domain_of(3, 4, 5), p=0.6)
+    codes = [np.arange(500) % 3, np.arange(500) % 4, np.arange(500) * 7 % 5]
+    tally = tally_reports(randomize_codes(codes, design, SeededSource(3)), design)
+    where = {"a": ["a0"], "c": ["c1", "c2"]}
+    dense = adjust(tally, design).count(where)
+    monkeypatch.setattr(sys.modules["mdrr.estimation.adjust"], "_MOST_DENSE", 0)
+    sparse = adjust(tally, design).count(where)
+    assert sparse.low == pytest.approx(dense.low, abs=1e-4)
+    assert sparse.high == pytest.approx(dense.high, abs=1e-4)
+    assert dense.low < dense.value < dense.high
+
+
+def test_one_person_tells_nothing_of_spread():
+    design = independent(domain_of(3, 4), p=0.6)
+    tally = tally_reports(randomize_codes([[0], [1]], design, SeededSource(3)), design)
+    count = adjust(tally, design).count({"a": ["a0"]})
+    assert (count.low, count.high) == (0, 1)
+
+
+@pytest.mark.parametrize("options", [{"sweeps": 0}, {"tolerance": -1.0}, {"tolerance": np.nan}])
+def test_when_to_stop_must_be_possible(options):
+    half = np.array([0.5, 0.5])
+    with pytest.raises(EstimateError, match="must"):
+        rake([np.array([0, 1])], [half], [1, 1], **options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, DesignFile, Out
 from mdrr.cli.screen import print_json, print_text
 from mdrr.errors import MdrrError
@@ -33,6 +33,7 @@ def adjust(
     from mdrr.estimation import adjust as rake
     from mdrr.files import write_tables
 
+    keep_apart(out, [*reports, design])
     made = load_design(design)
     for path in reports:
         if path.suffix.lower() == ".json":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 
 from mdrr.cli.inputs import load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method
-from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def estimate(
         rows = [[*c["labels"], c["probability"], c["low"], c["high"]] for c in cells(each)]
         print_table(heads, rows, title=" × ".join(each.attributes))
     print_text(f"{found.n:,} reports, method {found.method}, {level:.0%} intervals.")
+    for each in tables:
+        say_bias(made, method, each.attributes)
 
 
 def split(names: str) -> tuple[str, ...]:
@@ -89,17 +92,38 @@ def estimated(tally: Tally, design: Design, method: str, projection: str | None 
     return by_method(tally, design, method, **options)
 
 
+def say_bias(design: Design, method: str, names: Sequence[str]) -> None:
+    """Say that a method of the paper takes the attributes of different clusters as (too) unrelated.
+
+    Arguments:
+        design: says which attributes are reported together.
+        method: how the estimate is made.
+        names: the attributes a table or a query looks at.
+    """
+    homes = {c.attributes for q in design.questionnaires for c in q.clusters}
+    together = any(set(names) <= set(attributes) for attributes in homes)
+    if method in ("product", "adjust") and not together:
+        how = "as independent" if method == "product" else "as less related than they are"
+        note(
+            f"Note: {' and '.join(names)} are reported apart, and {method} takes them {how}. The "
+            "interval does not hold that error; --method auto does not make it"
+        )
+
+
 def cells(table: Table) -> list[dict[str, Any]]:
     """One entry per combination of a table: labels, probability and interval."""
     import numpy as np
 
+    from mdrr.estimation.result import MOST_INTERVALS
+
     attributes = [table.estimate.domain.attribute(name) for name in table.attributes]
+    known = table.values.size <= MOST_INTERVALS
     return [
         {
             "labels": [a.categories[i] for a, i in zip(attributes, cell, strict=True)],
             "probability": float(table.values[cell]),
-            "low": float(table.low[cell]),
-            "high": float(table.high[cell]),
+            "low": float(table.low[cell]) if known else None,
+            "high": float(table.high[cell]) if known else None,
         }
         for cell in np.ndindex(table.values.shape)
     ]
@@ -125,4 +149,7 @@ def _write(out: Path, fields: dict[str, Any], tables: list[Table]) -> None:
     if out.suffix.lower() == ".json":
         write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
     else:
-        write_tables(out, [tables[0].to_frame("pyarrow", intervals=True)])
+        from mdrr.estimation.result import MOST_INTERVALS
+
+        small = tables[0].values.size <= MOST_INTERVALS
+        write_tables(out, [tables[0].to_frame("pyarrow", intervals=small)])

@@ -45,6 +45,10 @@ class Guarded(TyperGroup):
             fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
         except OSError as error:
             fail(_file_trouble(error))
+        except RecursionError:
+            fail("a file is nested too deeply to be read")
+        except MemoryError:
+            fail("there is not enough memory for this; ask for less at a time")
         for line in take_notes():
             print(line, file=sys.stderr)
         if not standalone_mode:

@@ -25,6 +25,17 @@ def load_design(path: Path) -> Design:
         raise type(error)(f"{path}: {error}") from None
 
 
+def keep_apart(out: Path, paths: Sequence[Path]) -> None:
+    """Refuse to write over what is read, and to read one file twice."""
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() == out.resolve():
+            raise MdrrError(f"{path} would be written over what is read; name another file with -o")
+        if path.resolve() in seen:
+            raise MdrrError(f"{path} is named twice, so everybody in it would count twice")
+        seen.add(path.resolve())
+
+
 def load_domain(survey: Path | None, design: Path | None) -> Domain:
     """The domain that a survey file or a design file declares."""
     from mdrr.survey import Survey

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mdrr.cli.estimate import estimated
+from mdrr.cli.estimate import estimated, say_bias
 from mdrr.cli.inputs import load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, Method
 from mdrr.cli.screen import print_json, print_text
@@ -33,6 +33,7 @@ def query(
     made = load_design(design)
     wanted = Query.of(where, made.domain)
     found = estimated(load_tally(reports, made, quiet=as_json), made, method)
+    say_bias(made, method, wanted.attributes)
     of = "population" if population else "people"
     count = found.count(wanted, level=level, of=of)  # type: ignore[arg-type]
     if as_json:

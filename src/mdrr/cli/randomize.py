@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mdrr.cli.inputs import load_design
+from mdrr.cli.inputs import keep_apart, load_design
 from mdrr.cli.options import AsJson, DesignFile, Out, Seed
 from mdrr.cli.screen import note, print_json, print_text, progress
 
@@ -31,6 +31,7 @@ def randomize(
     from mdrr.files import write_reports
     from mdrr.source import SeededSource, SystemSource
 
+    keep_apart(out, [people, design])
     made = load_design(design)
     source: Source = SystemSource() if seed is None else SeededSource(seed)
     if seed is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Out
 from mdrr.cli.screen import print_json, print_text
 
@@ -13,6 +13,7 @@ def tally(reports: Counted, design: DesignFile, out: Out, as_json: AsJson = Fals
     """Count the distinct reports of one or more files; earlier tallies merge in."""
     from mdrr.files import write_text
 
+    keep_apart(out, [*reports, design])
     made = load_design(design)
     found = load_tally(reports, made, quiet=as_json)
     write_text(out, found.to_json())

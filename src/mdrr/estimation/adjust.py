@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse.linalg
 from scipy import sparse
 
 from mdrr.design import Design
@@ -25,6 +26,9 @@ from mdrr.matrix import Array
 from mdrr.query import Query
 from mdrr.randomizer import Codes
 from mdrr.tallies import Tally
+
+_MOST_DENSE = 2000
+"""Margins with more categories than this are regressed on without a dense matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,7 @@ def rake(
         (array([0.5, 0. , 0.5]), 'tolerance')
     """
     weights = np.array(start, dtype=np.float64)
+    _check_stop(tolerance, sweeps)
     _check_margins(columns, targets, weights)
     weights /= weights.sum()
     unreached: list[tuple[int, int]] = []
@@ -96,6 +101,13 @@ def rake(
         if residual < tolerance:
             return Adjustment(weights, residual, sweep, "tolerance", tuple(unreached))
     return Adjustment(weights, residual, sweeps, "sweeps", tuple(unreached))
+
+
+def _check_stop(tolerance: float, sweeps: int) -> None:
+    if not tolerance >= 0:
+        raise EstimateError(f"tolerance={tolerance} must be 0 or more")
+    if sweeps < 1:
+        raise EstimateError(f"sweeps={sweeps}: there must be at least one")
 
 
 def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: Array) -> None:
@@ -201,13 +213,24 @@ class AdjustedSpread:
         weighted = sparse.diags_array(self.joint.weights) @ margins
         return np.linalg.pinv((margins.T @ weighted).toarray(), hermitian=True)
 
+    def _regressed(self, inside: Array) -> Array:
+        """The coefficients of an indicator on the margins, by weighted least squares."""
+        weights = self.joint.weights
+        if self._margins.shape[1] <= _MOST_DENSE:
+            return np.asarray(self._inverse @ (self._margins.T @ (weights * inside)))
+        root = np.sqrt(weights)
+        found = scipy.sparse.linalg.lsqr(
+            sparse.diags_array(root) @ self._margins, root * inside, atol=1e-9, btol=1e-9
+        )
+        return np.asarray(found[0])
+
     def deviation(self, query: Query, of: Of, /) -> Deviation:
         """The adjusted share and its standard error; `of` makes no difference here."""
         group = self.tally.groups[0]
         weights = self.joint.weights
         names = self.design.domain.names
         inside = query.holds(dict(zip(names, self.joint.columns, strict=True))).astype(np.float64)
-        beta = self._inverse @ (self._margins.T @ (weights * inside))
+        beta = self._regressed(inside)
         scores = (weights * group.n / group.counts) * (inside - self._margins @ beta)
         at = 0
         for cluster, codes, size in zip(
@@ -216,5 +239,7 @@ class AdjustedSpread:
             scores += cluster.matrix.scores(beta[at : at + size])[codes]
             at += size
         shares = group.counts / group.n
-        variance = float(((scores - scores @ shares) ** 2) @ shares) / group.n
+        if group.n == 1:
+            return Deviation(float(weights @ inside), 1.0)  # one report tells nothing of spread
+        variance = float(((scores - scores @ shares) ** 2) @ shares) / (group.n - 1)
         return Deviation(float(weights @ inside), float(np.sqrt(variance)))

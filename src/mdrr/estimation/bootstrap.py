@@ -68,8 +68,11 @@ class BootstrapSpread:
 
     def deviation(self, query: Query, of: Of, /) -> Deviation:
         """The estimate's own mass and the standard deviation of the refitted ones'."""
+        if self.tally.n == 1:
+            return Deviation(average(self.fits).mass(query), 1.0)  # a resample is the same person
         masses = np.array([mixture.mass(query) for mixture in self.refitted])
         starts = np.array([mixture.mass(query) for mixture in self.fits])
         within = masses - starts[np.arange(len(masses)) % len(starts)]
-        variance = float((within**2).mean() + starts.var() / len(starts))
+        drawn = self.tally.n / (self.tally.n - 1)  # resamples vary by (n − 1)/n of what people do
+        variance = float(drawn * (within**2).mean() + starts.var() / len(starts))
         return Deviation(average(self.fits).mass(query), math.sqrt(variance))

@@ -18,6 +18,9 @@ from mdrr.matrix import Array
 from mdrr.query import Query, Where
 from mdrr.terms import Term
 
+MOST_INTERVALS = 10_000
+"""Cells of a table up to which their intervals are computed, one query each."""
+
 Of: TypeAlias = Literal["people", "population"]
 
 
@@ -68,6 +71,11 @@ class Table:
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array]:
+        if self.values.size > MOST_INTERVALS:
+            raise EstimateError(
+                f"a table of {self.values.size:,} cells would need as many intervals (the most is "
+                f"{MOST_INTERVALS:,}); ask for .values, a smaller table, or single counts"
+            )
         low, high = np.empty(self.values.shape), np.empty(self.values.shape)
         domain = self.estimate.domain
         for cell in np.ndindex(self.values.shape):

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,6 +22,7 @@ OnProgress: TypeAlias = Callable[[float], None]
 
 ROWS = 1 << 18
 _BLOCK = 1 << 23
+_NOT_GZIP = "{!r} is not a gzip file, or is not whole"
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 
 
@@ -185,7 +187,7 @@ def _csv(
     size = max(os.path.getsize(path), 1)
     with Path(path).open("rb") as raw:
         zipped = str(path).lower().endswith(".gz")
-        stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
+        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
         try:
             reader = arrow_csv.open_csv(
                 stream, read_options=read, parse_options=parse, convert_options=convert
@@ -199,6 +201,8 @@ def _csv(
             if "UTF8" in str(error):
                 raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
             raise SchemaError(f"{str(path)!r} cannot be read as CSV") from None
+        except (gzip.BadGzipFile, zlib.error, EOFError):
+            raise SchemaError(_NOT_GZIP.format(str(path))) from None
 
 
 def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
@@ -218,6 +222,8 @@ def _header(path: str | Path, delimiter: str) -> list[str]:
                     return row
     except UnicodeDecodeError:
         raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
+    except (gzip.BadGzipFile, zlib.error, EOFError):
+        raise SchemaError(_NOT_GZIP.format(str(path))) from None
     raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
 
 
