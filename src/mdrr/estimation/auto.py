@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, islice
 
 import numpy as np
@@ -15,7 +15,7 @@ from mdrr.estimation.assisted import Shrinker, typical_weight
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import latent, one_way
 from mdrr.estimation.result import Deviation, Estimate, Of, Spread
-from mdrr.estimation.tabled import TabledJoint, small
+from mdrr.estimation.tabled import TabledJoint, fit_margins, fit_pairs, small
 from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.query import Query
@@ -51,8 +51,8 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     by_product = Shrinker(_product(tally, design), tally, design)
     pairs = list(islice(combinations(design.domain.names, 2), _MOST_PAIRS))
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
-    share = _share(tally, design, pairs, options, seed)
-    blend = Blend(by_model, by_product, share)
+    alone, share = _shares(tally, design, pairs, options, seed)
+    blend = Blend(by_model, by_product, alone, share)
     weight = typical_weight(by_model if share > 0.5 else by_product, pairs)
     return Estimate(
         domain=design.domain,
@@ -65,6 +65,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
             "chosen": _chosen(options["classes"], share, weight),
             "why": _why(model, share, weight),
             "latent_share": share,
+            "latent_share_alone": alone,
             "unbiased_weight": weight,
         },
     )
@@ -75,32 +76,42 @@ def _product(tally: Tally, design: Design) -> ProductJoint:
     return ProductJoint(design.domain, tuple(Factor((name,), margin) for name, margin in margins))
 
 
-def _share(
+def _shares(
     tally: Tally,
     design: Design,
     pairs: Sequence[tuple[str, str]],
     options: dict[str, int],
     seed: int,
-) -> float:
-    """c, from tables estimated on some people and unbiased ones of the others."""
+) -> tuple[float, float]:
+    """c of single attributes and of pairs: tables of some people, unbiased ones of the others.
+
+    Held-out people differ from the others, and errors below that difference cannot be seen; so c is
+    lowered to the share of the randomization in the noise.
+    """
     train, test = split(tally, _HELD_OUT, seed)
     try:
         model = latent(train, design, **options, fits=1, seed=seed)
         by_product = Shrinker(_product(train, design), train, design)
     except EstimateError:  # too few people to split
-        return 1.0
+        return 1.0, 1.0
     by_model = Shrinker(model.joint, train, design)
-    along = length = 0.0
-    for pair in pairs:
-        held = unbiased(test, design, pair)
-        if held is None:
-            continue
-        first, second = by_product.table(pair), by_model.table(pair)
-        noise = float(held.variances(population=True).mean())
-        if noise > 0:
-            along += float(((second - first) * (held.values - first)).sum()) / noise
-            length += float(((second - first) ** 2).sum()) / noise
-    return min(max((along + _TRUST) / (length + _TRUST), 0.0), 1.0)
+
+    def share(tables: Sequence[tuple[str, ...]]) -> float:
+        along = length = randomized = total = 0.0
+        for names in tables:
+            held = unbiased(test, design, names)
+            if held is None:
+                continue
+            first, second = by_product.table(names), by_model.table(names)
+            noise = float(held.variances(population=True).sum())
+            randomized, total = randomized + float(held.variances().sum()), total + noise
+            if noise > 0:
+                along += float(((second - first) * (held.values - first)).sum()) / noise
+                length += float(((second - first) ** 2).sum()) / noise
+        found = min(max(along / length, 0.0), 1.0) if length > 0 else 1.0
+        return found * (randomized / total if total > 0 else 1.0)
+
+    return share([(name,) for name in design.domain.names]), share(pairs)
 
 
 def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
@@ -139,19 +150,39 @@ def _why(model: Estimate, share: float, weight: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """Makes tables `share` of the way from one shrinker's to another's."""
+    """Makes tables between one shrinker's and another's.
+
+    Arguments:
+        model: from the latent classes.
+        product: from the product of the margins.
+        alone: the model's share in single attributes.
+        share: the model's share in pairs.
+    """
 
     model: Shrinker
     product: Shrinker
+    alone: float
     share: float
+    _known: dict[tuple[str, ...], Array] = field(default_factory=dict, repr=False)
 
     def table(self, names: tuple[str, ...], /) -> Array:
-        """c·(from the model) + (1−c)·(from the product); margins mix likewise."""
-        if self.share >= 1:
-            return self.model.table(names)
-        if self.share <= 0:
-            return self.product.table(names)
-        return self.share * self.model.table(names) + (1 - self.share) * self.product.table(names)
+        """The blended table of one or two attributes; wider ones are fitted to their pairs."""
+        if names not in self._known:
+            self._known[names] = self._made(names)
+        return self._known[names]
+
+    def _made(self, names: tuple[str, ...]) -> Array:
+        if len(names) > 2:
+            pairs = {
+                (i, j): self.table((names[i], names[j]))
+                for i, j in combinations(range(len(names)), 2)
+            }
+            return fit_pairs(self.model.table(names), pairs)
+        share = self.alone if len(names) == 1 else self.share
+        mixed = share * self.model.table(names) + (1 - share) * self.product.table(names)
+        if len(names) == 1:
+            return mixed
+        return fit_margins(mixed, [self.table((name,)) for name in names])
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +206,10 @@ class BlendSpread:
             return inner
         mask = query.mask()
         error = 0.0
-        for maker, share in (
-            (self.blend.model, self.blend.share),
-            (self.blend.product, 1 - self.blend.share),
-        ):
+        of_model = self.blend.alone if len(names) == 1 else self.blend.share
+        if len(names) > 2:
+            of_model = 1.0
+        for maker, share in ((self.blend.model, of_model), (self.blend.product, 1 - of_model)):
             found = maker.shrunk(names)
             if found.unbiased is None:
                 return inner

@@ -7,7 +7,7 @@ All tables agree with the same one-way margins. Records are the base's, raked to
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Protocol
@@ -121,6 +121,30 @@ def fit_margins(
     if not total > 0:
         raise EstimateError("the margins leave no cell possible")
     return np.asarray(table / total)
+
+
+def fit_pairs(
+    table: Array,
+    pairs: Mapping[tuple[int, int], Array],
+    *,
+    tolerance: float = 1e-8,
+    sweeps: int = 30,
+) -> Array:
+    """Iterative proportional fitting of a table to two-way margins, given by pairs of axes."""
+    table = np.asarray(table, dtype=np.float64)
+    for _ in range(sweeps):
+        worst = 0.0
+        for (first, second), target in pairs.items():
+            axes = tuple(axis for axis in range(table.ndim) if axis not in (first, second))
+            sums = table.sum(axis=axes)
+            worst = max(worst, float(np.abs(sums - target).sum()))
+            shape = [1] * table.ndim
+            shape[first], shape[second] = target.shape
+            ratio = np.divide(target, sums, out=np.zeros_like(target), where=sums > 0)
+            table = table * ratio.reshape(shape)
+        if worst < tolerance:
+            break
+    return np.asarray(table / table.sum())
 
 
 def rake_records(
