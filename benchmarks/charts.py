@@ -21,7 +21,9 @@ def lines(points: list[dict[str, Any]], path: Path, order: list[str]) -> None:
         x=alt.X("epsilon:Q", title="total ε")
         .scale(type="log", domain=[0.9, 25])
         .axis(values=[1, 2, 4, 8, 16]),
-        y=alt.Y("error:Q", title=None).scale(type="log").axis(format="~g", tickCount=5),
+        y=alt.Y("error:Q", title=None)
+        .scale(type="log")
+        .axis(format="~g", values=[1, 0.1, 0.01, 0.001, 0.0001, 0.00001]),
         color=method,
     )
     drawn = base.mark_line(strokeWidth=1.5) + base.mark_point(size=28, filled=True).encode(shape)
