@@ -65,6 +65,7 @@ def quadratic_residues(v: int) -> Block:
     return tuple(sorted({x * x % v for x in range(1, v)}))
 
 
+@cache
 def hyperplane(q: int, size: int) -> Block:
     """Singer's difference set: the points of a hyperplane, as powers of a primitive element.
 
