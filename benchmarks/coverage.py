@@ -85,8 +85,8 @@ whose variance is known exactly: it holds the truth as often as it says, and is 
 reports are noisy. `latent` refits resampled reports (a bootstrap from a warm start), which measures
 how the fit varies and not how wrong the model is. `auto` adds to that how wrong the model may be,
 judged by its distance to the unbiased table: narrower intervals than the unbiased ones, nearly as
-often right. At ε = 2 the planned design asks some pairs of nobody: there `pairwise` and `ibu` take
-the two as independent, and their intervals hold the truth of the product only.
+often right. Some pairs are asked of nobody at ε = 2: what is said of them comes from a model, and
+all intervals but `latent`'s allow for a Cramér's V of 0.2 that the reports cannot show.
 
 Share of 95 % intervals that hold the people's true count, and mean half-width in per cent of all
 people: random sets of a tenth of two attributes' combinations, {queries} counts on each of {seeds}

@@ -119,3 +119,21 @@ def test_one_attribute_and_large_tables():
     found = estimate(tally, design, "auto", classes=2)
     where = {f"x{i}": list(range(20)) for i in range(6)}
     assert 0 <= found.count(where).value <= 300
+
+
+def test_intervals_of_attributes_asked_apart_allow_for_dependence():
+    columns = people(N)
+    design = sampled(DOMAIN, 1, epsilon=2.0)
+    tally = reports(columns, design, 1)
+    exact = truth(columns, ("a", "b"))
+    for method in ("pairwise", "auto"):
+        found = estimate(tally, design, method)
+        held = [
+            (count := found.count({"a": [a], "b": [b]})).low <= exact[a, b] * N <= count.high
+            for a in range(3)
+            for b in range(2)
+        ]
+        assert sum(held) >= 3
+        alone = estimate(tally, design, "product").count({"a": [0], "b": [0]})
+        wide = found.count({"a": [0], "b": [0]})
+        assert wide.high - wide.low > alone.high - alone.low

@@ -14,6 +14,7 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker, typical_weight
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import latent, one_way
+from mdrr.estimation.pairwise import allow_dependence
 from mdrr.estimation.result import Deviation, Estimate, Of, Spread
 from mdrr.estimation.tabled import TabledJoint, fit_margins, fit_pairs, small
 from mdrr.estimation.unbiased import unbiased
@@ -212,7 +213,7 @@ class BlendSpread:
         for maker, share in ((self.blend.model, of_model), (self.blend.product, 1 - of_model)):
             found = maker.shrunk(names)
             if found.unbiased is None:
-                return inner
+                return allow_dependence(inner, query)
             _, noise = found.unbiased.count(mask.astype(np.float64), population=of == "population")
             part = mask.sum() / mask.size
             bias = found.bias * part * (1 - part) * mask.size / max(mask.size - 1, 1)

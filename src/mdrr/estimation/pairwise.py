@@ -72,9 +72,32 @@ class Proper:
         return fit_margins(nearest(found.values), [self.base.table([name]) for name in names])
 
 
+ASSUMED = 0.2
+"""Cramér's V allowed for between attributes that nobody reported together."""
+
+
+def allow_dependence(deviation: Deviation, query: Query) -> Deviation:
+    """A deviation widened for what cannot be known: how attributes asked apart go together.
+
+    With χ²/n = φ² = V²·(min r − 1) for each pair, spread evenly over Π(r − 1) degrees of freedom,
+    the mass p of a set departs from its product with variance φ²·p(1−p)/Π(r − 1).
+    """
+    shape = query.domain.project(query.attributes).shape
+    if len(shape) < 2:
+        return deviation
+    phi = ASSUMED**2 * (min(shape) - 1) * math.comb(len(shape), 2)
+    freedom = math.prod(size - 1 for size in shape)
+    inside = min(max(deviation.centre, 0.0), 1.0)
+    variance = deviation.error**2 + phi * inside * (1 - inside) / freedom
+    return Deviation(deviation.centre, math.sqrt(variance))
+
+
 @dataclass(frozen=True, eq=False)
 class UnbiasedSpread:
-    """Intervals centred on the unbiased count; `otherwise` where nobody reported all it needs."""
+    """Intervals centred on the unbiased count; `otherwise` where nobody reported all it needs.
+
+    There the interval also allows for some dependence, since the reports say nothing of it.
+    """
 
     tally: Tally
     design: Design
@@ -89,7 +112,7 @@ class UnbiasedSpread:
         except MdrrError:  # too many cells for a table
             found = None
         if found is None:
-            return self.otherwise.deviation(query, of)
+            return allow_dependence(self.otherwise.deviation(query, of), query)
         mask = query.mask().astype(np.float64)
         value, variance = found.count(mask, population=of == "population")
         return Deviation(value, math.sqrt(variance))
