@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -368,3 +369,69 @@ def test_results_before_the_end_are_refused() -> None:
     with pytest.raises(ProtocolError, match="still at step"):
         party.result()
     assert organiser().id not in GROUP.roster.ids
+
+
+def test_a_party_killed_after_dealing_and_started_again_ends_in_an_abort() -> None:
+    """With a fresh share of her own in place of the one she lost, the sum would be noise."""
+    group, history = Group(3, seed=4), MemoryHistory()
+    first, *others = group.identities
+    parties = [
+        Party(one, group.roster, vector, source=SeededSource(one.id), history=past)
+        for one, vector, past in zip(
+            group.identities, group.vectors, (history, None, None), strict=True
+        )
+    ]
+    accepts = [message for party in parties for message in party.start()]
+    dealt = [
+        message for party in parties for accept in accepts for message in party.receive(accept)
+    ]
+    late = Party(
+        first, group.roster, group.vectors[0], source=SeededSource("again"), history=history
+    )
+    late.start()
+    said = [message for accept in accepts for message in late.receive(accept)]
+    assert [message.kind for message in said] == ["abort"]
+    assert "dealt shares in this run before" in str(late.aborted)
+
+    # Without her notes she deals again; who has used her first share stops at the second.
+    for party in parties[1:]:
+        for message in dealt:
+            if message.to == party._identity.id:
+                party.receive(message)
+    assert {party.step for party in parties[1:]} == {"commit"}
+    lost = Party(first, group.roster, group.vectors[0], source=SeededSource("lost"))
+    lost.start()
+    again = [message for accept in accepts for message in lost.receive(accept)]
+    for message in again:
+        for party in parties[1:]:
+            if message.to == party._identity.id:
+                party.receive(message)
+    assert len(again) == len(others)
+    assert all("two different messages" in str(party.aborted) for party in parties[1:])
+
+
+def test_a_close_group_opened_by_another_run_meanwhile_stops_before_the_reveal() -> None:
+    group, history = Group(4, seed=6), MemoryHistory()
+    mine = group.identities[0].id
+
+    def meddle(data: bytes, to: str) -> list[bytes]:
+        if Message.from_json(data).kind == "share" and to == mine and not history.groups():
+            history.remember(frozenset(group.roster.ids[:-1]))
+        return [data]
+
+    parties = run_paper(
+        group.roster, group.identities, group.vectors, SeededSource(2),
+        histories={mine: history}, meddle=meddle,
+    )  # fmt: skip
+    assert all(party.totals is None for party in parties.values())
+    assert "differs by 1" in str(parties[mine].aborted)
+
+
+def test_a_file_remembers_the_runs_it_began(tmp_path: Path) -> None:
+    FileHistory(tmp_path / "history.json").begin("a" * 64)
+    FileHistory(tmp_path / "history.json").begin("b" * 64)
+    with pytest.raises(ProtocolError, match="ask for a new run"):
+        FileHistory(tmp_path / "history.json").begin("a" * 64)
+    (tmp_path / "runs.json").write_text("{")
+    with pytest.raises(ProtocolError, match="not a list of earlier runs"):
+        FileHistory(tmp_path / "history.json").begin("c" * 64)

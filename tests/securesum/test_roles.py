@@ -9,6 +9,7 @@ from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.message import Message
 from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.transport import roles
+from mdrr.securesum.transport.client import RelayClient
 from mdrr.securesum.transport.mailbox import Mailbox
 from mdrr.source import SeededSource
 from tests.securesum.group import Group, organiser
@@ -84,3 +85,31 @@ def test_an_aggregator_left_alone_stops() -> None:
         roles.run_aggregator(client, GROUP.aggregators[1], ledger, terms)  # type: ignore[arg-type]
     assert client.sent == ["join", "abort"]
     assert json.loads(client.box.fetch("0" * 64, 1)[0][-1])["body"]["step"] == "collecting"
+
+
+def test_a_person_reports_only_to_the_batch_that_was_agreed_on_and_is_told_whose_it_is() -> None:
+    group = Group(4)
+    client = Direct(group, "aggregators", group.identities[3].id)
+    for other in group.identities[:3]:
+        client.organiser.receive(roles.join(other, client.terms))
+    for one in group.aggregators:
+        client.organiser.receive(roles.join(one, client.terms, "aggregator"))
+    said: list[str] = []
+    with pytest.raises(ProtocolError, match="'batch': the batch is not the one that was agreed"):
+        roles.run_person(
+            client, group.identities[3], lambda q: group.vectors[3], SeededSource(1), client.terms,
+            batch_digest="0" * 64, say=said.append,
+        )  # type: ignore[arg-type]  # fmt: skip
+    assert client.sent == ["join"]
+    assert all(any(one.id in text for text in said) for one in group.aggregators)
+
+
+@pytest.mark.parametrize("url", ["localhost:8765", "127.0.0.1:9", "ftp://relay", "http://", ""])
+def test_an_address_no_waiting_makes_right_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ProtocolError, match="not the address of a relay"):
+        RelayClient(url, "0" * 64)
+
+
+def test_an_organiser_waits_for_two_or_three_aggregators() -> None:
+    with pytest.raises(ProtocolError, match="two or three"):
+        Organiser(organiser(), GROUP.batch.terms, aggregators=5)

@@ -1,5 +1,6 @@
 """Canonical JSON and strict reading: one spelling, and nothing read that could not be written."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum import keys
 from mdrr.securesum.abort import Abort
 from mdrr.securesum.keys import Identity, Public, check_signature, seal
 from mdrr.securesum.message import KINDS, Message, write
@@ -127,3 +129,23 @@ def test_an_abort_says_where_why_and_who() -> None:
     assert str(abort).startswith("stopped at step 'share': no message arrived in time (0000")
     assert "and 2 more" in str(abort)
     assert Abort.from_dict(abort.to_dict()) == abort
+
+
+@pytest.mark.parametrize("depth", [300, 980, 990, 995, 2000, 100_000])
+def test_a_message_nested_deeply_is_read_or_refused(depth: int) -> None:
+    """Reading and spelling a message have different limits; neither may end in a traceback."""
+    said = json.loads(write(ME, "accept", "0" * 64, {}).to_json())
+    deep = "[" * depth + "]" * depth
+    text = json.dumps({**said, "body": "deep"}).replace('"deep"', f'{{"a": {deep}}}')
+    with contextlib.suppress(ProtocolError):
+        Message.from_json(text)
+
+
+@pytest.mark.parametrize("high_bit", [0, 2**255])
+def test_keys_nothing_can_be_sealed_to_are_refused(high_bit: int) -> None:
+    for weak in keys._WEAK:
+        data = (weak | high_bit).to_bytes(32, "little")
+        with pytest.raises(ValueError, match="shared key"):
+            keys.seal(b"share", data, b"")
+        with pytest.raises(ProtocolError, match="nothing can be sealed"):
+            keys.Public(bytes(32), data)

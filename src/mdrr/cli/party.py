@@ -21,7 +21,7 @@ def party(
         typer.Option(help="The organiser's id, learnt by another way than from the relay."),
     ] = None,
     roster: Annotated[
-        str | None, typer.Option(help="Accept only this roster digest, agreed on beforehand.")
+        str | None, typer.Option(help="Accept only the roster (or batch) of this digest.")
     ] = None,
     minimum: Annotated[
         int,
@@ -62,12 +62,16 @@ def party(
         return terms.question.encode(codes, source)
 
     if terms.mode == "aggregators":
-        batch = run_person(client, identity, answer, source, terms)  # type: ignore[arg-type]
+        batch = run_person(
+            client, identity, answer, source, terms,  # type: ignore[arg-type]
+            batch_digest=roster, say=step,
+        )  # fmt: skip
         _say_reported(batch.trust, client.sent, json)
         return
     outcome = run_party(
         client, identity, answer, source, terms,  # type: ignore[arg-type]
         history=FileHistory(state / "history.json"), minimum=minimum, roster_digest=roster,
+        say=step,
     )  # fmt: skip
     from mdrr.cli.securesum import show_outcome
 

@@ -19,11 +19,19 @@ from typing import Protocol
 from mdrr.errors import ProtocolError
 
 
-class History(Protocol):
+class Opened(Protocol):
     """The groups opened so far, by the ids of their members."""
 
     def groups(self) -> Iterable[frozenset[str]]:
         """Every opened group."""
+        ...
+
+
+class History(Opened, Protocol):
+    """What a party must not forget: the groups opened so far, the runs she dealt shares in."""
+
+    def begin(self, run: str, /) -> None:
+        """Note, durably, that shares of a run are about to leave; refuse the same run again."""
         ...
 
     def remember(self, group: frozenset[str], /) -> None:
@@ -36,6 +44,12 @@ class MemoryHistory:
 
     def __init__(self) -> None:
         self._groups: list[frozenset[str]] = []
+        self._runs: set[str] = set()
+
+    def begin(self, run: str, /) -> None:
+        """Note a run, once."""
+        _refuse_again(run, self._runs)
+        self._runs.add(run)
 
     def groups(self) -> Iterable[frozenset[str]]:
         """Every opened group."""
@@ -47,14 +61,26 @@ class MemoryHistory:
 
 
 class FileHistory:
-    """A history in one JSON file, replaced atomically; the file names ids and no answers.
+    """A history in two JSON files, replaced atomically; they name ids and runs and no answers.
 
     Arguments:
-        path: the file; it need not exist yet.
+        path: the file of groups; it need not exist yet. Runs are noted in `runs.json` beside it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._begun = path.with_name("runs.json")
+
+    def begin(self, run: str, /) -> None:
+        """Note a run, once, before its first share leaves."""
+        try:
+            runs = json.loads(self._begun.read_text()) if self._begun.exists() else []
+        except ValueError:
+            runs = None
+        if not isinstance(runs, list):
+            raise ProtocolError(f"{self._begun} is not a list of earlier runs; restore it")
+        _refuse_again(run, runs)
+        write_atomically(self._begun, json.dumps([*runs, run]).encode())
 
     def groups(self) -> Iterable[frozenset[str]]:
         """Every opened group."""
@@ -75,6 +101,15 @@ class FileHistory:
         write_atomically(self._path, json.dumps(lists).encode())
 
 
+def _refuse_again(run: str, runs: Iterable[str]) -> None:
+    """A party who was killed has lost the share she kept; with a fresh one the sum is wrong."""
+    if run in runs:
+        raise ProtocolError(
+            "this party dealt shares in this run before and has lost her own since; "
+            "ask for a new run"
+        )
+
+
 def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
     """Replace a file by new content, so that a crash leaves the old or the new and nothing else."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +127,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
         os.close(folder)
 
 
-def check_apart(history: History, group: frozenset[str], apart: int) -> None:
+def check_apart(history: Opened, group: frozenset[str], apart: int) -> None:
     """Refuse a group too close to an opened one.
 
     Arguments:

@@ -28,6 +28,16 @@ SIGNATURE_BYTES = 64
 SEALED_EXTRA = 48
 """How much longer an envelope is than its content: 32 bytes of key, 16 of authentication."""
 
+_PRIME = 2**255 - 19
+_WEAK = frozenset(
+    (
+        *(0, 1, _PRIME - 1, _PRIME, _PRIME + 1),
+        325606250916557431795983626356110631294008115727848805560023387167927233504,
+        39382357235489614581723060781553021112529911719440698176882885853963445705823,
+    )
+)
+"""X25519 keys of small order (RFC 7748 section 6.1): nothing can be sealed to them."""
+
 _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 
 
@@ -50,6 +60,8 @@ class Public:
             raise ProtocolError(f"a public key has {KEY_BYTES} bytes")
         if not isinstance(self.operator, str) or len(self.operator) > 200:
             raise ProtocolError("an operator's name is text of at most 200 characters")
+        if int.from_bytes(self.sealing, "little") % 2**255 in _WEAK:
+            raise ProtocolError("nothing can be sealed to this sealing key: its order is small")
 
     @property
     def id(self) -> str:

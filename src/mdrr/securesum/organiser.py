@@ -51,6 +51,8 @@ class Organiser:
     def __init__(self, identity: Identity, terms: Terms, *, aggregators: int = 2) -> None:
         if terms.organiser != identity.public.signing:
             raise ProtocolError("these terms name another organiser")
+        if terms.mode == "aggregators" and aggregators not in (2, 3):
+            raise ProtocolError(f"{aggregators} aggregators: wait for two or three")
         self._identity = identity
         self.terms = terms
         self._wanted = {

@@ -125,6 +125,9 @@ class Party:
             )
         if self._vector.shape != (self._roster.terms.question.cells,):
             raise ProtocolError("the answers do not fit the question on the roster")
+        self._check_apart()
+
+    def _check_apart(self) -> None:
         apart = max(self._roster.terms.apart, self._minimum)
         check_apart(self._history, frozenset(self._roster.ids), apart)
 
@@ -212,9 +215,13 @@ class Party:
             return actions[self.step]()
         except _Blame as blame:
             return self._stop(blame.reason, blame.who)
+        except ProtocolError as error:
+            return self._stop(str(error))
 
     def _after_accepts(self) -> list[Message]:
         roster, me = self._roster, self._identity.id
+        # Killed and started again she would keep a fresh share beside those she dealt before.
+        self._history.begin(roster.digest)
         shares = self._deal(self._source, len(roster.members), roster.terms.question.cells)
         self._own_share = shares[roster.ids.index(me)]
         out = [
@@ -235,7 +242,8 @@ class Party:
                     rows.append(read_share(message.body, self._roster, name, self._identity))
         self._sum = ring.pack(ring.add(np.vstack(rows), self._roster.modulus), self._roster.modulus)
         self._nonce = self._source.read(32)
-        self._own_share, self._heard["share"] = None, {}
+        # The messages stay: a second, different share of somebody must still stop the run.
+        self._own_share = None
         self.step = "commit"
         bound = commitment(self._roster, self._identity.id, self._nonce, self._sum)
         return self._say("commit", {"commitment": bound})
@@ -245,6 +253,8 @@ class Party:
             with _blaming(name):
                 self._committed[name] = read_commitment(message.body)
         # From here on the total may become known: note the group before the first piece leaves.
+        # Another run of hers may have opened a close group since she signed this roster.
+        self._check_apart()
         self._history.remember(frozenset(self._roster.ids))
         self.step = "reveal"
         return self._say("reveal", reveal_body(self._committed, self._nonce, self._sum))

@@ -31,6 +31,8 @@ def canonical(value: Any) -> bytes:
     """
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except RecursionError:  # the reader allows a little more depth than the writer
+        raise ProtocolError("a message is nested too deeply") from None
     except (TypeError, ValueError) as error:
         raise ProtocolError(f"a message must be plain JSON: {error}") from None
     return text.encode("ascii")

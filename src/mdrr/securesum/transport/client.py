@@ -25,6 +25,7 @@ class RelayClient:
     """
 
     def __init__(self, url: str, me: str, *, patience: float = 60.0) -> None:
+        _check_url(url)
         self._http = httpx.Client(
             base_url=url,
             timeout=httpx.Timeout(40.0, connect=5.0),
@@ -46,7 +47,10 @@ class RelayClient:
     def enrolled(self) -> tuple[str, ...]:
         """Ids of the people enrolled."""
         body = parse(self._retry(lambda: self._http.get("/v1/enrolled")).content)
-        return tuple(str(name) for name in body.get("enrolled", ()))
+        names = body.get("enrolled")
+        if not isinstance(names, list):
+            raise ProtocolError("the relay's answer is not a list of people")
+        return tuple(str(name) for name in names)
 
     def post(self, *messages: Message) -> None:
         """Send messages, together."""
@@ -100,6 +104,19 @@ class RelayClient:
             if answer.is_success:
                 return answer
             raise ProtocolError(f"the relay refused: {_reason(answer)}")
+
+
+def _check_url(url: str) -> None:
+    """Refuse at once an address that no waiting makes right."""
+    try:
+        parsed = httpx.URL(url)
+        good = parsed.scheme in ("http", "https") and bool(parsed.host)
+    except (httpx.InvalidURL, ValueError):
+        good = False
+    if not good:
+        raise ProtocolError(
+            f"{url!r} is not the address of a relay: it starts with http:// or https://"
+        )
 
 
 def _read(text: str) -> Message | ProtocolError:

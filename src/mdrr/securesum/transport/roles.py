@@ -91,6 +91,7 @@ def run_party(
     history: History | None = None,
     minimum: int = FLOOR,
     roster_digest: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Take part in a paper-mode run and return its totals.
 
@@ -103,9 +104,11 @@ def run_party(
         history: groups she helped to open before.
         minimum: the fewest parties she accepts.
         roster_digest: when given, the only roster she accepts (agreed among the parties).
+        say: told the roster's digest, before anything is signed.
     """
     client.post(join(identity, terms))
     roster, early = await_list(client, terms, Roster)
+    say(f"Roster of {len(roster.members)} parties: {roster.digest}")
     if roster_digest is not None and roster.digest != roster_digest:
         raise Abort("roster", "the roster is not the one that was agreed on").error
     vector = answer(terms.question)
@@ -142,10 +145,28 @@ def run_person(
     answer: Answer,
     source: Source,
     terms: Terms,
+    *,
+    batch_digest: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> Batch:
-    """Report to the aggregators of a batch; returns the batch, whose `trust` she should read."""
+    """Report to the aggregators of a batch; returns the batch, whose `trust` she should read.
+
+    Arguments:
+        client: the connection to the relay.
+        identity: her keys.
+        answer: makes her vector.
+        source: where her masks come from.
+        terms: as `Terms.read` returned them.
+        batch_digest: when given, the only batch she reports to.
+        say: told the batch's digest and the aggregators' ids, before anything is sent.
+    """
     client.post(join(identity, terms))
     batch, _ = await_list(client, terms, Batch, alone=True)
+    say(f"Batch of {batch.people} people: {batch.digest}")
+    for one in batch.aggregators:
+        say(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
+    if batch_digest is not None and batch.digest != batch_digest:
+        raise Abort("batch", "the batch is not the one that was agreed on").error
     client.post(*make_report(identity, batch, answer(terms.question), source))
     return batch
 
