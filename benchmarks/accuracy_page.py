@@ -107,8 +107,8 @@ def verdicts(book: Book) -> list[str]:
     if ours is None:
         return []
     made = [
-        f"`{ours}`, the defaults a user gets, against the best of all peers in each case, a case being",
-        f"a data set and an ε. Level is within {LEVEL:.0%}.",
+        f"`{ours}`, the defaults a user gets, against the best of all peers in each case, a case",
+        f"being a data set and an ε. Level is within {LEVEL:.0%}.",
         "",
         "| question | won | level | lost | best peer's error / ours: median | least | most |",
         "|---|--:|--:|--:|--:|--:|--:|",
