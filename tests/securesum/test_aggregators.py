@@ -449,3 +449,8 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"not a database, but long enough to be read as one" * 30)
     with pytest.raises(ProtocolError, match="not a ledger"):
         SqliteLedger(tmp_path / "x")
+
+
+def test_a_ledger_is_its_owners_alone(tmp_path: Path) -> None:
+    SqliteLedger(tmp_path / "ledger.sqlite").close()
+    assert (tmp_path / "ledger.sqlite").stat().st_mode & 0o777 == 0o600

@@ -28,6 +28,7 @@ def aggregator(
     from mdrr.columns import require
 
     require("httpx", "server")
+    from mdrr.cli.screen import step
     from mdrr.cli.securesum import show_outcome
     from mdrr.securesum.ledger import SqliteLedger
     from mdrr.securesum.terms import Terms
@@ -37,8 +38,11 @@ def aggregator(
     from mdrr.source import SystemSource
 
     identity = load_or_make(state / "keys.json", SystemSource(), operator)
+    step(f"This aggregator is {identity.id}: publish it, so that people can tell it from others.")
     client = RelayClient(relay, identity.id, patience=patience)
     terms = Terms.read(client.terms(), organiser)
+    if organiser is None:
+        step("No --organiser given: whoever answers at this address is believed to be the one.")
     ledger = SqliteLedger(state / "ledger.sqlite")
     outcome = run_aggregator(client, identity, ledger, terms, minimum=minimum)
     show_outcome(outcome, as_json=json)

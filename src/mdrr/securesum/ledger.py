@@ -76,6 +76,8 @@ class SqliteLedger:
 
     def __init__(self, path: Path | str) -> None:
         try:
+            if str(path) != ":memory:":
+                Path(path).touch(mode=0o600)  # who reported is nobody else's business
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = full")

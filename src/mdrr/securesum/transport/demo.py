@@ -117,7 +117,8 @@ def _finish(process: subprocess.Popen[str], patience: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise ProtocolError("a participant did not finish in time") from None
     if process.returncode:
-        raise ProtocolError(err.strip().removeprefix("mdrr: ") or "a participant failed")
+        last = err.strip().rpartition("\n")[2]  # what went wrong; before it, what was told
+        raise ProtocolError(last.removeprefix("mdrr: ") or "a participant failed")
     answer: dict[str, Any] = json.loads(out)
     return answer
 
