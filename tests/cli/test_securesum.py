@@ -1,8 +1,11 @@
 """`mdrr relay`, `party`, `aggregator` and `securesum demo`, as real processes."""
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +13,11 @@ import pytest
 
 import mdrr
 from mdrr.dependence import from_codes
+from mdrr.securesum.keys import Identity
+from mdrr.securesum.organiser import join
+from mdrr.securesum.terms import Terms
+from mdrr.securesum.transport.client import RelayClient
+from mdrr.source import SeededSource
 
 
 def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess[str]:
@@ -53,18 +61,26 @@ def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.fixture
-def relay(tmp_path: Path):
+@contextmanager
+def relaying(folder: Path, *args: str) -> Iterator[dict[str, str]]:
     """A relay for three people; its address and the organiser's id."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "mdrr", "relay", "--parties", "3", "--minimum", "3", "--mode",
-         "paper", "--port", "0", "--key", str(tmp_path / "organiser.key")],
+        [sys.executable, "-m", "mdrr", "relay", "--parties", "3", "--minimum", "3", *args,
+         "--port", "0", "--key", str(folder / "organiser.key")],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
-    yield json.loads(process.stdout.readline())
-    process.terminate()
-    process.communicate(timeout=30)
+    try:
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+@pytest.fixture
+def relay(tmp_path: Path):
+    with relaying(tmp_path, "--mode", "paper") as told:
+        yield told
 
 
 def test_a_party_refuses_another_organiser_too_few_people_and_unknown_answers(
@@ -101,3 +117,52 @@ def test_a_relay_refuses_terms_that_protect_nobody(
     done = mdrr_says(*base, "--key", str(tmp_path / "k"), *args)
     assert done.returncode == 2
     assert reason in done.stderr
+
+
+def named(*servers: Identity) -> list[str]:
+    return [word for one in servers for word in ("--aggregator", one.public.pin)]
+
+
+def test_relay_and_party_take_only_the_aggregators_they_are_told(tmp_path: Path) -> None:
+    source = SeededSource("pins")
+    one, two, three = (Identity.generate(source, name) for name in ("Office A", "Office B", "C"))
+    domain = mdrr.datasets.adult_domain()
+    record = tmp_path / "me.json"
+    record.write_text(json.dumps({each.name: each.categories[0] for each in domain.attributes}))
+    with relaying(tmp_path, "--mode", "aggregators", *named(one, two)) as relay:
+        here = ["--relay", relay["url"], "--organiser", relay["organiser"], "--patience", "20"]
+        stranger = mdrr_says(
+            "aggregator", *here, "--state", str(tmp_path / "s"), "--operator", "Office A"
+        )
+        assert stranger.returncode == 2
+        printed = re.search("This aggregator is ([0-9a-f]{64}):", stranger.stderr)
+        assert printed is not None
+        assert f"aggregator {printed[1]}, which calls its operator 'Office A'" in stranger.stderr
+        client = RelayClient(relay["url"], one.id)
+        terms = Terms.read(client.terms(), relay["organiser"])
+        client.post(*(join(server, terms, "aggregator") for server in (one, two)))
+        client.post(*(join(Identity.generate(source), terms) for _ in range(2)))
+        client.close()
+        me = ["party", *here, "--record", str(record), "--state", str(tmp_path / "me")]
+        for pins, reason in (
+            (["--aggregator", "Office A"], "'Office A' is not the id of an aggregator"),
+            (named(one, three), "the batch's aggregators are not the ones you named"),
+        ):
+            refused = mdrr_says(*me, *pins)
+            assert refused.returncode == 2
+            assert sum(reason in line for line in refused.stderr.splitlines()) == 1
+            assert "Traceback" not in refused.stderr
+            assert refused.stdout == ""
+        done = mdrr_says(*me, *named(two, one))
+        assert done.returncode == 0, done.stderr
+        assert "The aggregators are the ones you named" in " ".join(done.stdout.split())
+
+
+def test_a_party_names_no_aggregators_in_paper_mode(relay: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "me.json").write_text("{}")
+    done = mdrr_says(
+        "party", "--relay", relay["url"], "--record", str(tmp_path / "me.json"), "--state",
+        str(tmp_path), "--aggregator", "0" * 64, "--aggregator", "1" * 64,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "a run in paper mode has no aggregators; you named some" in done.stderr

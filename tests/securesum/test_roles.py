@@ -8,11 +8,12 @@ from mdrr.errors import ProtocolError
 from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.message import Message
 from mdrr.securesum.organiser import Organiser
+from mdrr.securesum.roster import read_pins
 from mdrr.securesum.transport import roles
 from mdrr.securesum.transport.client import RelayClient
 from mdrr.securesum.transport.mailbox import Mailbox
 from mdrr.source import SeededSource
-from tests.securesum.group import Group, organiser
+from tests.securesum.group import Group, organiser, people
 
 GROUP = Group(4)
 
@@ -101,7 +102,7 @@ def test_a_person_reports_only_to_the_batch_that_was_agreed_on_and_is_told_whose
             batch_digest="0" * 64, say=said.append,
         )  # type: ignore[arg-type]  # fmt: skip
     assert client.sent == ["join"]
-    assert all(any(one.id in text for text in said) for one in group.aggregators)
+    assert all(any(one.public.pin in text for text in said) for one in group.aggregators)
 
 
 @pytest.mark.parametrize("url", ["localhost:8765", "127.0.0.1:9", "ftp://relay", "http://", ""])
@@ -113,3 +114,64 @@ def test_an_address_no_waiting_makes_right_is_refused_at_once(url: str) -> None:
 def test_an_organiser_waits_for_two_or_three_aggregators() -> None:
     with pytest.raises(ProtocolError, match="two or three"):
         Organiser(organiser(), GROUP.batch.terms, aggregators=5)
+
+
+def test_an_organiser_takes_only_the_aggregators_it_named() -> None:
+    group = Group(4, operators=("Office A", "Office B", "Office A"))
+    terms, (one, two, stranger) = group.batch.terms, group.aggregators
+    machine = Organiser(organiser(), terms, pins=[one.public.pin, two.public.pin])
+    named = f"aggregator {stranger.public.pin}, which calls its operator 'Office A', is not one"
+    with pytest.raises(ProtocolError, match=named):
+        machine.receive(roles.join(stranger, terms, "aggregator"))
+    for person in group.identities:
+        machine.receive(roles.join(person, terms))
+    for late in (two, two, one):  # twice, after a lost answer: no harm
+        assert machine.frozen is None
+        machine.receive(roles.join(late, terms, "aggregator"))
+    assert machine.frozen is not None
+    assert machine.frozen.ids == (two.id, one.id)
+
+
+def test_as_many_aggregators_are_waited_for_as_are_named() -> None:
+    terms, pins = GROUP.batch.terms, [one.public.pin for one in people(3, seed=6)]
+    machine = Organiser(organiser(), terms, pins=pins)
+    for person in GROUP.identities:
+        machine.receive(roles.join(person, terms))
+    for k, one in enumerate(people(3, seed=6)):
+        assert (machine.frozen is None) == (k < 3)
+        machine.receive(roles.join(one, terms, "aggregator"))
+    assert machine.frozen is not None
+    with pytest.raises(ProtocolError, match="3 aggregators are named, 2 are asked for"):
+        Organiser(organiser(), terms, aggregators=2, pins=pins)
+    with pytest.raises(ProtocolError, match="a run in paper mode has no aggregators to name"):
+        Organiser(organiser(), GROUP.roster.terms, pins=pins)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_person_reports_only_to_the_aggregators_she_named(right: bool) -> None:
+    client = Direct(GROUP, "aggregators", GROUP.identities[3].id)
+    for other in GROUP.identities[:3]:
+        client.organiser.receive(roles.join(other, client.terms))
+    for one in GROUP.aggregators:
+        client.organiser.receive(roles.join(one, client.terms, "aggregator"))
+    others = GROUP.aggregators if right else [GROUP.aggregators[0], people(1, seed=6)[0]]
+    answered: list[object] = []
+
+    def answer(question: object) -> object:
+        answered.append(question)
+        return GROUP.vectors[3]
+
+    def run() -> None:
+        roles.run_person(
+            client, GROUP.identities[3], answer, SeededSource(1), client.terms,
+            pins=read_pins(one.public.pin for one in others),
+        )  # type: ignore[arg-type]  # fmt: skip
+
+    if right:
+        run()
+        assert client.sent == ["join", "report", "report"]
+        return
+    with pytest.raises(ProtocolError, match="aggregators are not the ones you named"):
+        run()
+    assert client.sent == ["join"]
+    assert answered == []

@@ -38,7 +38,8 @@ def aggregator(
     from mdrr.source import SystemSource
 
     identity = load_or_make(state / "keys.json", SystemSource(), operator)
-    step(f"This aggregator is {identity.id}: publish it, so that people can tell it from others.")
+    pin = identity.public.pin
+    step(f"This aggregator is {pin}: publish it, so that people can tell it from others.")
     client = RelayClient(relay, identity.id, patience=patience)
     terms = Terms.read(client.terms(), organiser)
     if organiser is None:

@@ -23,6 +23,13 @@ def party(
     roster: Annotated[
         str | None, typer.Option(help="Accept only the roster (or batch) of this digest.")
     ] = None,
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Report only to this aggregator, by the id its operator publishes; once for each.",
+            metavar="ID",
+        ),
+    ] = None,
     minimum: Annotated[
         int,
         typer.Option(
@@ -40,18 +47,22 @@ def party(
     require("httpx", "server")
     from mdrr.securesum.ask import read_record
     from mdrr.securesum.history import FileHistory
+    from mdrr.securesum.roster import read_pins
     from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.client import RelayClient
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.securesum.transport.roles import run_party, run_person
     from mdrr.source import SystemSource
 
+    pins = read_pins(aggregator) if aggregator else None
     source = SystemSource()
     identity = load_or_make(state / "keys.json", source)
     client = RelayClient(relay, identity.id, patience=patience)
     terms = Terms.read(client.terms(), organiser)
     if terms.minimum < minimum:
         raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
+    if pins is not None and terms.mode != "aggregators":
+        raise ProtocolError("a run in paper mode has no aggregators; you named some")
     if organiser is None:
         step("No --organiser given: whoever answers at this address is believed to be the one.")
     step(f"Purpose: {terms.purpose or 'not stated'}.")
@@ -64,9 +75,9 @@ def party(
     if terms.mode == "aggregators":
         batch = run_person(
             client, identity, answer, source, terms,  # type: ignore[arg-type]
-            batch_digest=roster, say=step,
+            batch_digest=roster, pins=pins, say=step,
         )  # fmt: skip
-        _say_reported(batch.trust, client.sent, json)
+        _say_reported(batch.trust if pins is None else batch.pinned_trust, client.sent, json)
         return
     outcome = run_party(
         client, identity, answer, source, terms,  # type: ignore[arg-type]

@@ -26,7 +26,18 @@ def relay(
         int | None,
         typer.Option(help="People by which opened groups must differ; the minimum by default."),
     ] = None,
-    aggregators: Annotated[int, typer.Option(help="How many aggregators to wait for.")] = 2,
+    aggregators: Annotated[
+        int | None,
+        typer.Option(help="How many aggregators to wait for; 2, or as many as are named."),
+    ] = None,
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Take only this aggregator, by the id it prints; once for each. "
+            "Without, the first who come.",
+            metavar="ID",
+        ),
+    ] = None,
     purpose: Annotated[str, typer.Option(help="What for, told to everybody asked.")] = "",
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8765,
@@ -58,7 +69,7 @@ def relay(
         mode, question, leader, source,
         wanted=parties, minimum=minimum, apart=apart, purpose=purpose,
     )  # fmt: skip
-    organiser = Organiser(leader, terms, aggregators=aggregators)
+    organiser = Organiser(leader, terms, aggregators=aggregators, pins=aggregator or None)
     bound = listen(host, port)
     url = f"http://{host}:{bound.getsockname()[1]}"
     print(json.dumps({"url": url, "organiser": leader.id, "terms": terms.digest}), flush=True)

@@ -7,10 +7,12 @@ they know: no protocol can do that for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mdrr.errors import ProtocolError
 from mdrr.securesum.keys import Identity, Public
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.roster import Batch, Roster
+from mdrr.securesum.roster import Batch, Roster, read_pins
 from mdrr.securesum.terms import Terms
 from mdrr.securesum.wire import Fields
 
@@ -45,12 +47,27 @@ class Organiser:
     Arguments:
         identity: the organiser's keys.
         terms: what is offered.
-        aggregators: in `aggregators` mode, how many to wait for (2 or 3).
+        aggregators: in `aggregators` mode, how many to wait for (2 or 3; 2 unless `pins` say).
+        pins: the only aggregators to take, by `Public.pin`; whoever comes first when None.
     """
 
-    def __init__(self, identity: Identity, terms: Terms, *, aggregators: int = 2) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        terms: Terms,
+        *,
+        aggregators: int | None = None,
+        pins: Iterable[str] | None = None,
+    ) -> None:
         if terms.organiser != identity.public.signing:
             raise ProtocolError("these terms name another organiser")
+        self._pins = None if pins is None else read_pins(pins)
+        if self._pins is not None and terms.mode != "aggregators":
+            raise ProtocolError("a run in paper mode has no aggregators to name")
+        named = 2 if self._pins is None else len(self._pins)
+        aggregators = named if aggregators is None else aggregators
+        if self._pins is not None and aggregators != named:
+            raise ProtocolError(f"{named} aggregators are named, {aggregators} are asked for")
         if terms.mode == "aggregators" and aggregators not in (2, 3):
             raise ProtocolError(f"{aggregators} aggregators: wait for two or three")
         self._identity = identity
@@ -81,6 +98,11 @@ class Organiser:
     def receive(self, message: Message) -> list[Message]:
         """Take a join; the last one wanted brings out the signed list."""
         role, public = read_join(message, self.terms)
+        if role == "aggregator" and self._pins is not None and public.pin not in self._pins:
+            raise ProtocolError(
+                f"aggregator {public.pin}, which calls its operator "
+                f"{public.operator or '(unnamed)'!r}, is not one the organiser named"
+            )
         others = self._joined[role]
         if self.frozen is not None or public.id in others:
             if others.get(public.id) == public:

@@ -7,6 +7,7 @@ sends a share, and so all act on one list or none does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -145,7 +146,19 @@ class Batch:
 
     @property
     def trust(self) -> str:
-        """In plain words, whom a person trusts when she reports to this batch."""
+        """In plain words, whom a person trusts who reports to this batch as it was signed."""
+        return self._trust + (
+            " Operators are what the aggregators call themselves, which nobody checked: compare "
+            "their ids with what these organisations publish, and name them with --aggregator."
+        )
+
+    @property
+    def pinned_trust(self) -> str:
+        """The same for a person who knew the aggregators beforehand (`check_pins`)."""
+        return self._trust + " The aggregators are the ones you named."
+
+    @property
+    def _trust(self) -> str:
         if len(self.operators) == 1:
             name = self.operators[0] or "one unnamed operator"
             return (
@@ -158,6 +171,17 @@ class Batch:
             f"Single answers stay hidden as long as one of {names} is honest and keeps its share "
             "to itself. If all of them pool what they have, they read every answer."
         )
+
+    def check_pins(self, pins: frozenset[str]) -> None:
+        """Refuse the batch unless its aggregators are exactly those of these pins."""
+        found = {one.pin for one in self.aggregators}
+        if found != pins:
+            strange = ", ".join(f"{pin[:16]}…" for pin in sorted(found - pins)) or "nobody else"
+            missing = ", ".join(f"{pin[:16]}…" for pin in sorted(pins - found)) or "nobody"
+            raise ProtocolError(
+                "the batch's aggregators are not the ones you named: "
+                f"it has {strange}, and lacks {missing}. Nothing was reported"
+            )
 
     def _body(self) -> dict[str, Any]:
         return {
@@ -191,6 +215,22 @@ class Batch:
         )
         read.finish()
         return batch
+
+
+def read_pins(pins: Iterable[str]) -> frozenset[str]:
+    """The ids of two or three aggregators as `mdrr aggregator` prints them (`Public.pin`)."""
+    given = list(pins)
+    for pin in given:
+        if not re.fullmatch(r"[0-9a-f]{64}", pin):
+            raise ProtocolError(
+                f"{pin!r} is not the id of an aggregator: 64 lower-case hex digits, "
+                "as `mdrr aggregator` prints them"
+            )
+    if len(set(given)) < len(given):
+        raise ProtocolError("an aggregator is named twice")
+    if len(given) not in (2, 3):
+        raise ProtocolError(f"{len(given)} aggregators named: a batch has two or three")
+    return frozenset(given)
 
 
 def enrolment_digest(ids: Iterable[str]) -> str:

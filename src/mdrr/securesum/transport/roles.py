@@ -147,6 +147,7 @@ def run_person(
     terms: Terms,
     *,
     batch_digest: str | None = None,
+    pins: frozenset[str] | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Batch:
     """Report to the aggregators of a batch; returns the batch, whose `trust` she should read.
@@ -158,15 +159,18 @@ def run_person(
         source: where her masks come from.
         terms: as `Terms.read` returned them.
         batch_digest: when given, the only batch she reports to.
-        say: told the batch's digest and the aggregators' ids, before anything is sent.
+        pins: when given, the only aggregators she reports to (`read_pins`).
+        say: told the batch's digest and the aggregators' ids, before anything is reported.
     """
     client.post(join(identity, terms))
     batch, _ = await_list(client, terms, Batch, alone=True)
     say(f"Batch of {batch.people} people: {batch.digest}")
     for one in batch.aggregators:
-        say(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
+        say(f"Aggregator {one.pin}, which calls its operator {one.operator or '(unnamed)'!r}")
     if batch_digest is not None and batch.digest != batch_digest:
         raise Abort("batch", "the batch is not the one that was agreed on").error
+    if pins is not None:
+        batch.check_pins(pins)
     client.post(*make_report(identity, batch, answer(terms.question), source))
     return batch
 
