@@ -122,6 +122,10 @@ and quantiles, `mdrr.dependence` the debiased |r|.
 
 Wasserstein distance to the true distribution of Adult's 32,561 people, mean of {seeds} seeds, in
 the attribute's own units, one bin per unit. `make bench-numeric` made this page.
+
+The rule for the width and the strengths of smoothing were chosen while looking at these same three
+attributes: mutual information was preferred to an error bound that gave narrower bands, and fixed
+smoothing, which did worse on the two spiky ones, was dropped. Other data may gain less.
 """
 
 BETWEEN = """
