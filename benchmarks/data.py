@@ -2,42 +2,25 @@
 
 Domains are declared here from codebooks, not read off the records. All attributes are nominal, as
 in the paper. Bins were chosen once, before any method was run on them.
+
+The library's defaults were chosen while looking at errors on the data sets in `SEEN`. Those in
+`HELD_OUT` are for judging alone: defaults are never chosen by looking at results on them.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
+from benchmarks.held_out import happiness, labsup, potts
+from benchmarks.people import People, coded
 from scipy.stats import norm
 
 import mdrr
 from mdrr.frames import encode
 from mdrr.randomizer import cells_of
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """True records as codes, one column per attribute, and where they come from."""
-
-    name: str
-    domain: mdrr.Domain
-    codes: tuple[np.ndarray, ...]
-    about: str
-
-    @cached_property
-    def n(self) -> int:
-        return len(self.codes[0])
-
-    def table(self, names: Sequence[str]) -> np.ndarray:
-        """The true shares of the combinations of some attributes."""
-        at = [self.domain.index(name) for name in names]
-        shape = [self.domain.shape[j] for j in at]
-        cells = cells_of([self.codes[j] for j in at], shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / self.n
 
 
 def adult() -> People:
@@ -66,7 +49,7 @@ def fair() -> People:
     about = (
         "Fair's survey of extramarital affairs, 1978 (with the author's permission; statsmodels)"
     )
-    return _coded("fair", columns, sizes, about)
+    return coded("fair", columns, sizes, about)
 
 
 def randhie() -> People:
@@ -86,7 +69,7 @@ def randhie() -> People:
     columns["health"] = np.where(health.any(axis=1), health.argmax(axis=1) + 1, 0)
     sizes = {name: len(cut) + 1 for name, cut in edges.items()} | {"health": 4}
     about = "RAND Health Insurance Experiment (public domain; statsmodels)"
-    return _coded("randhie", columns, sizes, about)
+    return coded("randhie", columns, sizes, about)
 
 
 def network(people: int = 30_000, seed: int = 20) -> People:
@@ -107,7 +90,7 @@ def network(people: int = 30_000, seed: int = 20) -> People:
         columns.append(np.minimum(above.sum(axis=1), size - 1))
     named = {f"x{j}": column for j, column in enumerate(columns)}
     about = "a random Bayesian network, ten attributes, up to three parents each (made here)"
-    return _coded("network", named, dict(zip(named, sizes, strict=True)), about)
+    return coded("network", named, dict(zip(named, sizes, strict=True)), about)
 
 
 def correlated(people: int = 30_000, seed: int = 21) -> People:
@@ -127,7 +110,7 @@ def correlated(people: int = 30_000, seed: int = 21) -> People:
         named[f"x{j}"] = laws.permutation(size)[np.searchsorted(cuts, scores[:, j])]
         counts[f"x{j}"] = size
     about = "a Gaussian chain cut into categories, every pair correlated (made here)"
-    return _coded("correlated", named, counts, about)
+    return coded("correlated", named, counts, about)
 
 
 DATA: dict[str, Callable[[], People]] = {
@@ -136,20 +119,21 @@ DATA: dict[str, Callable[[], People]] = {
     "randhie": randhie,
     "network": network,
     "correlated": correlated,
+    "happiness": happiness,
+    "labsup": labsup,
+    "potts": potts,
 }
+
+HELD_OUT = ("happiness", "labsup", "potts")
+"""For judging alone: defaults are never chosen by looking at results on these."""
+
+SEEN = tuple(name for name in DATA if name not in HELD_OUT)
+"""Defaults were chosen while looking at results on these."""
 
 
 @cache
 def load(name: str) -> People:
     return DATA[name]()
-
-
-def _coded(name: str, columns: dict[str, np.ndarray], sizes: dict[str, int], about: str) -> People:
-    attributes = tuple(
-        mdrr.Attribute(key, tuple(f"c{i}" for i in range(size))) for key, size in sizes.items()
-    )
-    codes = tuple(np.asarray(columns[key]).astype(np.int64) for key in sizes)
-    return People(name, mdrr.Domain(attributes), codes, about)
 
 
 def _statsmodels(name: str):
