@@ -1,6 +1,7 @@
 """`mdrr dependence` and `mdrr cluster`: the library's answers from reports and from true data."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,8 @@ def test_dependences_of_reports(library, option, debias):
 
 @pytest.mark.parametrize("option", ["-s survey.toml", "-d design.json"])
 def test_dependences_of_true_data_say_that_they_are_a_leak(folder, domain, option):
-    result = run(f"dependence people.csv people.csv {option} --true-data --json")
+    shutil.copy("people.csv", "more.csv")
+    result = run(f"dependence people.csv more.csv {option} --true-data --json")
     assert "--true-data reads true answers" in result.stderr
     fields = json.loads(result.stdout)
     (people,) = read_people("people.csv", domain)

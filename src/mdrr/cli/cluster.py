@@ -9,8 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from mdrr.cli.dependence import assess, load_dependences
-from mdrr.cli.inputs import load_domain
-from mdrr.cli.options import AsJson, Epsilon, MaybeDesignFile, MaybeOut, P, SurveyFile, TrueData
+from mdrr.cli.inputs import keep_apart, load_domain
+from mdrr.cli.options import (
+    AsJson,
+    Epsilon,
+    Force,
+    MaybeDesignFile,
+    MaybeOut,
+    P,
+    SurveyFile,
+    TrueData,
+)
+from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
@@ -44,6 +54,7 @@ def cluster(
     p: P = None,
     epsilon: Epsilon = None,
     out: MaybeOut = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Cluster the attributes by dependence; with --p or --epsilon, write the clustered design."""
@@ -51,6 +62,7 @@ def cluster(
     from mdrr.files import write_text
     from mdrr.protocols import clustered
 
+    keep_apart(out, [*reports, design, survey])
     if len(reports) == 1 and not true_data and _is_dependences(reports[0]):
         found = load_dependences(reports[0])
         domain = load_domain(survey, design)
@@ -60,21 +72,23 @@ def cluster(
         )
     groups = by_algorithm_1(found, domain, max_cells=max_cells, min_dependence=min_dependence)
     fields: dict[str, Any] = {"clusters": [list(names) for names in groups]}
-    made = None
+    made = done = None
     if p is not None or epsilon is not None:
         made = clustered(domain, groups, p=p, epsilon=epsilon)
         fields |= {"fingerprint": made.fingerprint, "epsilon": made.epsilon}
-    if out is not None:
-        text = json.dumps(fields, ensure_ascii=False, indent=2) + "\n"
-        write_text(out, made.to_json() if made is not None else text)
+    if out is not None and made is not None:
+        done = publish(out, made, force=force)
+    elif out is not None:
+        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+        done = f"Wrote the clusters to {out}."
     if as_json:
         print_json(fields)
         return
     rows = [["+".join(names), domain.project(names).size] for names in groups]
     print_table(["reported together", "cells"], rows, title="Clusters")
     print_text(f"For 'mdrr design --clusters': {','.join('+'.join(names) for names in groups)}")
-    if out is not None:
-        print_text(f"Wrote {'the design' if made is not None else 'the clusters'} to {out}.")
+    if done is not None:
+        print_text(done)
 
 
 def _is_dependences(path: Path) -> bool:

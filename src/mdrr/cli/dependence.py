@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.inputs import load_design, load_domain, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_domain, load_tally
 from mdrr.cli.options import AsJson, Counted, MaybeDesignFile, MaybeOut, SurveyFile, TrueData
 from mdrr.cli.screen import note, print_json, print_table, print_text, progress
 from mdrr.errors import MdrrError
@@ -37,6 +37,7 @@ def dependence(
     """Measure dependence: |r| of ordered pairs, Cramér's V of others, debiased from reports."""
     from mdrr.files import write_text
 
+    keep_apart(out, [*reports, design, survey])
     domain, found, how = assess(
         reports, design, survey, attenuated=attenuated, true_data=true_data, quiet=as_json
     )

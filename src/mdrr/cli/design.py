@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.options import AsJson, Epsilon, MaybeOut, P
+from mdrr.cli.inputs import keep_apart
+from mdrr.cli.options import AsJson, Epsilon, Force, MaybeOut, P
+from mdrr.cli.publish import publish
 from mdrr.cli.screen import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -40,12 +42,13 @@ def design(
         typer.Option(help="constant, or banded to prefer near answers; for independent."),
     ] = None,
     out: MaybeOut = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a design from a survey file: which answers are randomized together, and how much."""
-    from mdrr.files.whole import write_text
     from mdrr.survey import Survey
 
+    keep_apart(out, [survey])
     read = Survey.load(survey)
     given = {
         "p": p,
@@ -56,16 +59,15 @@ def design(
         "ordered": ordered,
     }
     made = settings(read.settings, protocol, given).make(read.domain)
-    if out is not None:
-        write_text(out, made.to_json())
+    done = None if out is None else publish(out, made, force=force)
     if as_json:
         print_json(summary(made))
         return
     show(made)
-    if out is None:
+    if done is None:
         note("Nothing was written. Publish the design with -o design.json")
     else:
-        print_text(f"Wrote {out}. It is frozen: reports carry its fingerprint.")
+        print_text(done)
 
 
 def settings(default: Settings | None, protocol: str | None, given: Mapping[str, Any]) -> Settings:

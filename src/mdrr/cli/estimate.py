@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
@@ -40,6 +40,7 @@ def estimate(
     as_json: AsJson = False,
 ) -> None:
     """Estimate tables of the true distribution from randomized reports."""
+    keep_apart(out, [*reports, design])
     made = load_design(design)
     asked = [split(names) for names in table or made.domain.names]
     if out is not None:

@@ -25,11 +25,13 @@ def load_design(path: Path) -> Design:
         raise type(error)(f"{path}: {error}") from None
 
 
-def keep_apart(out: Path, paths: Sequence[Path]) -> None:
-    """Refuse to write over what is read, and to read one file twice."""
+def keep_apart(out: Path | None, paths: Sequence[Path | None]) -> None:
+    """Refuse to write over what is read, and to read one file twice; None is no file."""
     seen: set[Path] = set()
     for path in paths:
-        if path.resolve() == out.resolve():
+        if path is None:
+            continue
+        if out is not None and path.resolve() == out.resolve():
             raise MdrrError(f"{path} would be written over what is read; name another file with -o")
         if path.resolve() in seen:
             raise MdrrError(f"{path} is named twice, so everybody in it would count twice")

@@ -17,6 +17,9 @@ Out: TypeAlias = Annotated[
 MaybeOut: TypeAlias = Annotated[
     Path | None, typer.Option("--out", "-o", help="File to write, whole or not at all.")
 ]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Replace a file that holds another design.")
+]
 P: TypeAlias = Annotated[
     float | None,
     typer.Option("--p", help="Probability of keeping each true answer, else uniform over all."),

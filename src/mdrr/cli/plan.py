@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.dependence import load_dependences
-from mdrr.cli.inputs import load_domain
-from mdrr.cli.options import AsJson, MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.inputs import keep_apart, load_domain
+from mdrr.cli.options import AsJson, Force, MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
 
-EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o design.json"
+EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
 
 _BAR = 24
 
@@ -33,18 +34,19 @@ def plan(
         Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
     ] = None,
     out: MaybeOut = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict the error of every candidate design at one budget, and write the best."""
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
 
+    keep_apart(out, [survey, design, dependences])
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
     found = rank(domain, n=n, epsilon=epsilon, dependences=known, workload=tables)
-    if out is not None:
-        write_text(out, found.design.to_json())
+    done = None if out is None else publish(out, found.design, force=force)
     if chart is not None:
         from mdrr.plots import candidates, to_svg
 
@@ -89,8 +91,8 @@ def plan(
         "all as equally frequent; method 'auto' is usually better. One forged report adds at "
         "most that many people to a combination."
     )
-    if out is not None:
-        print_text(f"Wrote the design '{found.best.name}' to {out}.")
+    if done is not None:
+        print_text(f"The best is '{found.best.name}'. {done}")
 
 
 def _tables(text: str) -> list[list[str]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.estimate import estimated, say_bias
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, Method
 from mdrr.cli.screen import print_json, print_text
 
@@ -30,6 +30,7 @@ def query(
     """Count the people for whom an expression holds, with an interval."""
     from mdrr.query import Query
 
+    keep_apart(None, [*reports, design])
     made = load_design(design)
     wanted = Query.of(where, made.domain)
     found = estimated(load_tally(reports, made, quiet=as_json), made, method)

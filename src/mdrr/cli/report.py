@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mdrr.cli.estimate import estimated
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
 from mdrr.cli.screen import print_json, print_text, progress
 from mdrr.errors import EstimateError
@@ -46,6 +46,7 @@ def report(
     """Write a self-contained HTML page of what reports say: shares, dependences, privacy."""
     from mdrr.reporting import report as write_report
 
+    keep_apart(out, [*reports, design, truth])
     made = load_design(design)
     true = None if truth is None else _records(truth, made)
     tally = load_tally(reports, made, quiet=as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.estimate import estimated
-from mdrr.cli.inputs import load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
 from mdrr.cli.screen import print_json, print_text
 
@@ -33,6 +33,7 @@ def synth(
     from mdrr.files import write_tables
     from mdrr.synthesis import synthesize
 
+    keep_apart(out, [*reports, design])
     made = load_design(design)
     found = estimated(load_tally(reports, made, quiet=as_json), made, method)
     records = synthesize(found, n, how=how, seed=seed, backend="pyarrow")  # type: ignore[arg-type]

@@ -1,0 +1,48 @@
+"""Write a design to a file, never over another one: reports made under it need it to be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdrr.errors import MdrrError
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+
+
+def publish(out: Path, made: Design, *, force: bool = False) -> str:
+    """Write a design whole, unless the file holds it already.
+
+    Arguments:
+        out: the file. If it holds anything but this design, it is refused.
+        made: the design.
+        force: replace whatever the file holds.
+
+    Returns:
+        What was done, for people.
+    """
+    from mdrr.files.whole import write_text
+
+    if out.is_file() and not force:
+        held = _fingerprint(out)
+        if held == made.fingerprint:
+            return f"{out} holds this very design already and was left as it is."
+        what = "is no design" if held is None else f"holds another design ({held[:12]}…)"
+        why = "" if held is None else ", and reports made under it cannot be read without it"
+        raise MdrrError(
+            f"{out} {what}{why}. Nothing was written. Name another file with -o, or replace it "
+            "with --force"
+        )
+    write_text(out, made.to_json())
+    return f"Wrote {out}. It is frozen: reports carry its fingerprint."
+
+
+def _fingerprint(path: Path) -> str | None:
+    """Of the design a file holds, or None when it holds none."""
+    from mdrr.design import Design
+
+    try:
+        return Design.from_json(path.read_text(encoding="utf-8")).fingerprint
+    except (ValueError, RecursionError):
+        return None
