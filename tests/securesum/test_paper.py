@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import FileHistory, MemoryHistory
+from mdrr.securesum.history import MemoryHistory
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.paper import STEPS, Party
 from mdrr.securesum.ring import zero_shares
@@ -342,18 +341,6 @@ def test_a_run_that_breaks_off_before_opening_may_be_repeated() -> None:
     assert all(np.array_equal(party.result(), GROUP.truth) for party in parties.values())
 
 
-def test_history_survives_in_a_file(tmp_path: object) -> None:
-    from pathlib import Path
-
-    path = Path(str(tmp_path)) / "deep" / "history.json"
-    FileHistory(path).remember(frozenset("ab"))
-    FileHistory(path).remember(frozenset("c"))
-    assert list(FileHistory(path).groups()) == [frozenset("ab"), frozenset("c")]
-    path.write_text("{")
-    with pytest.raises(ProtocolError, match="earlier groups"):
-        FileHistory(path).groups()
-
-
 def test_traffic_grows_with_the_square_of_the_group() -> None:
     counts = []
     for n in (4, 8):
@@ -425,13 +412,3 @@ def test_a_close_group_opened_by_another_run_meanwhile_stops_before_the_reveal()
     )  # fmt: skip
     assert all(party.totals is None for party in parties.values())
     assert "differs by 1" in str(parties[mine].aborted)
-
-
-def test_a_file_remembers_the_runs_it_began(tmp_path: Path) -> None:
-    FileHistory(tmp_path / "history.json").begin("a" * 64)
-    FileHistory(tmp_path / "history.json").begin("b" * 64)
-    with pytest.raises(ProtocolError, match="ask for a new run"):
-        FileHistory(tmp_path / "history.json").begin("a" * 64)
-    (tmp_path / "runs.json").write_text("{")
-    with pytest.raises(ProtocolError, match="not a list of earlier runs"):
-        FileHistory(tmp_path / "history.json").begin("c" * 64)

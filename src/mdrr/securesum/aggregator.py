@@ -21,7 +21,6 @@ import numpy as np
 from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
 from mdrr.securesum.abort import Abort
-from mdrr.securesum.history import check_apart
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message, write
@@ -158,12 +157,11 @@ class Aggregator:
                 f"of {self.people} reports held here the others name {len(group)}: leaving out "
                 "more than half could single somebody out"
             )
+        said = self._write("opening", opening_body(reports, self._sum_over(reports)))
         try:
-            check_apart(self._ledger, group, self._apart)
+            self._ledger.note_opening(self._batch.digest, group, said.to_json(), self._apart)
         except ProtocolError as error:
             return self._stop(str(error))
-        said = self._write("opening", opening_body(reports, self._sum_over(reports)))
-        self._ledger.note_opening(self._batch.digest, group, said.to_json())
         return [said]
 
     def _sum_over(self, reports: frozenset[tuple[str, str]]) -> ring.Vector:

@@ -4,8 +4,9 @@ If A and B were opened, anyone can subtract, and learns the (signed) totals of t
 one of them. A run is therefore refused when its group differs from an opened one by fewer than
 `apart` people. A group counts as opened from the moment the first piece of its total may leave, so
 a run that breaks off during the opening counts too; and the very same group counts, because
-one changed answer would show. The rule looks at pairs of groups; three or more can still be
-combined (see docs/securesum.md).
+one changed answer would show. A person may take part in several runs at once, so looking at the
+earlier groups and noting a new one is one step, under a lock between processes.
+The rule looks at pairs of groups; three or more can still be combined (see docs/securesum.md).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum.lock import locked
 
 
 class Opened(Protocol):
@@ -34,8 +36,11 @@ class History(Opened, Protocol):
         """Note, durably, that shares of a run are about to leave; refuse the same run again."""
         ...
 
-    def remember(self, group: frozenset[str], /) -> None:
-        """Note a group, durably, before the first piece of its total leaves."""
+    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+        """Note a group, durably, before the first piece of its total leaves.
+
+        Refuses a group that differs from an earlier one by fewer than `apart` people.
+        """
         ...
 
 
@@ -55,13 +60,17 @@ class MemoryHistory:
         """Every opened group."""
         return tuple(self._groups)
 
-    def remember(self, group: frozenset[str], /) -> None:
-        """Note a group."""
+    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+        """Note a group, unless it is too close to an earlier one."""
+        check_apart(self, group, apart)
         self._groups.append(group)
 
 
 class FileHistory:
     """A history in two JSON files, replaced atomically; they name ids and runs and no answers.
+
+    Processes that share the files change them one at a time, so that none forgets what another
+    noted.
 
     Arguments:
         path: the file of groups; it need not exist yet. Runs are noted in `runs.json` beside it.
@@ -73,14 +82,15 @@ class FileHistory:
 
     def begin(self, run: str, /) -> None:
         """Note a run, once, before its first share leaves."""
-        try:
-            runs = json.loads(self._begun.read_text()) if self._begun.exists() else []
-        except ValueError:
-            runs = None
-        if not isinstance(runs, list):
-            raise ProtocolError(f"{self._begun} is not a list of earlier runs; restore it")
-        _refuse_again(run, runs)
-        write_atomically(self._begun, json.dumps([*runs, run]).encode())
+        with locked(self._begun):
+            try:
+                runs = json.loads(self._begun.read_text()) if self._begun.exists() else []
+            except ValueError:
+                runs = None
+            if not isinstance(runs, list):
+                raise ProtocolError(f"{self._begun} is not a list of earlier runs; restore it")
+            _refuse_again(run, runs)
+            write_atomically(self._begun, json.dumps([*runs, run]).encode())
 
     def groups(self) -> Iterable[frozenset[str]]:
         """Every opened group."""
@@ -95,10 +105,12 @@ class FileHistory:
                 "single somebody out cannot be recognised. Restore it, or take part under new keys"
             ) from None
 
-    def remember(self, group: frozenset[str], /) -> None:
-        """Note a group: written to a new file, synced, and put in place of the old one."""
-        lists = [sorted(one) for one in (*self.groups(), group)]
-        write_atomically(self._path, json.dumps(lists).encode())
+    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+        """Note a group, unless it is too close to an earlier one: synced, then put in place."""
+        with locked(self._path):
+            check_apart(self, group, apart)
+            lists = [sorted(one) for one in (*self.groups(), group)]
+            write_atomically(self._path, json.dumps(lists).encode())
 
 
 def _refuse_again(run: str, runs: Iterable[str]) -> None:

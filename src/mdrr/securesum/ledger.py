@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum.history import check_apart
 from mdrr.securesum.person import Part
 
 
@@ -44,8 +45,13 @@ class Ledger(Protocol):
         """Note a group before its total is opened."""
         ...
 
-    def note_opening(self, batch: str, group: frozenset[str], value: bytes, /) -> None:
-        """Keep an opening and its group and wipe the reports, all or nothing, before it is sent."""
+    def note_opening(
+        self, batch: str, group: frozenset[str], value: bytes, /, apart: int = 0
+    ) -> None:
+        """Keep an opening and its group and wipe the reports, all or nothing, before it is sent.
+
+        Refuses a group that differs from an opened one by fewer than `apart` people.
+        """
         ...
 
 
@@ -133,11 +139,14 @@ class SqliteLedger:
         """Note a group before its total is opened."""
         self._db.execute("insert into opened (people) values (?)", (" ".join(sorted(group)),))
 
-    def note_opening(self, batch: str, group: frozenset[str], value: bytes, /) -> None:
-        """Keep an opening and its group and wipe the reports, in one transaction."""
+    def note_opening(
+        self, batch: str, group: frozenset[str], value: bytes, /, apart: int = 0
+    ) -> None:
+        """Look at earlier groups, keep the opening, wipe the reports, in one transaction."""
         self.commit()
         self.begin()
         try:
+            check_apart(self, group, apart)
             self.remember(group)
             self.note(batch, "opening", value)
             self._db.execute("delete from report where batch = ?", (batch,))

@@ -125,11 +125,11 @@ class Party:
             )
         if self._vector.shape != (self._roster.terms.question.cells,):
             raise ProtocolError("the answers do not fit the question on the roster")
-        self._check_apart()
+        check_apart(self._history, frozenset(self._roster.ids), self._apart)
 
-    def _check_apart(self) -> None:
-        apart = max(self._roster.terms.apart, self._minimum)
-        check_apart(self._history, frozenset(self._roster.ids), apart)
+    @property
+    def _apart(self) -> int:
+        return max(self._roster.terms.apart, self._minimum)
 
     def receive(self, message: Message) -> list[Message]:
         """Take in one message and return what it makes this party say."""
@@ -254,8 +254,7 @@ class Party:
                 self._committed[name] = read_commitment(message.body)
         # From here on the total may become known: note the group before the first piece leaves.
         # Another run of hers may have opened a close group since she signed this roster.
-        self._check_apart()
-        self._history.remember(frozenset(self._roster.ids))
+        self._history.remember(frozenset(self._roster.ids), self._apart)
         self.step = "reveal"
         return self._say("reveal", reveal_body(self._committed, self._nonce, self._sum))
 

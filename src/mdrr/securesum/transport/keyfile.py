@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mdrr.securesum.history import write_atomically
 from mdrr.securesum.keys import KEY_BYTES, Identity
+from mdrr.securesum.lock import locked
 from mdrr.securesum.wire import Fields, canonical, encode64, parse
 from mdrr.source import Source
 
@@ -22,14 +23,16 @@ def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
         operator: who runs it, for an aggregator.
     """
     if not path.exists():
-        made = Identity.generate(source, operator)
-        fields = {
-            "signing": encode64(made.signing_secret),
-            "sealing": encode64(made.sealing_secret),
-        }
-        write_atomically(path, canonical(fields))
-        return made
+        with locked(path):  # of two processes that start at once, one makes the keys of both
+            if not path.exists():
+                _make(path, source)
     read = Fields(parse(path.read_bytes()), f"the key file {path}")
     identity = Identity(read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES), operator)
     read.finish()
     return identity
+
+
+def _make(path: Path, source: Source) -> None:
+    made = Identity.generate(source)
+    fields = {"signing": encode64(made.signing_secret), "sealing": encode64(made.sealing_secret)}
+    write_atomically(path, canonical(fields))
