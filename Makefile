@@ -74,7 +74,7 @@ bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells;
 faults: dev  ## Secure sums between real processes under faults, five times over, with other timing
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
 
-bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on five data sets; docs/accuracy.md
+bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on eight data sets; docs/accuracy.md
 	$(BIN)/python -m benchmarks.accuracy
 
 bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/coverage.md

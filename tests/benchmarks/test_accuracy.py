@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.accuracy import jobs, summary, work
-from benchmarks.accuracy_page import document
+from benchmarks.accuracy_page import document, write
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload
@@ -19,6 +19,7 @@ from mdrr.estimation import nearest
 
 ROOT = Path(__file__).resolve().parents[2]
 Z = 4.42  # two-sided 1e-5
+CHARTS = ("accuracy", "accuracy-held-out")
 
 
 @pytest.fixture
@@ -173,8 +174,73 @@ def _apart(views, tables):
     return max(np.ptp(np.array(found), axis=0).max() for found in margins.values())
 
 
+def results_of(names, *, held_out=()):
+    """Results as if two methods had been run: ours better than the peer by a ratio per data set."""
+    about = {"n": 1000, "attributes": 1, "cells": 2, "sizes": [2], "about": "made for a test"}
+    rows = [
+        {"data": name, "epsilon": epsilon, "method": method, "seeds": 1}
+        | dict.fromkeys(METRICS, error * (ratio if method == "CALM" else 1.0))
+        for name, ratio in names.items()
+        for epsilon, error in ((1.0, 0.2), (4.0, 0.1))
+        for method in ("CALM", "auto", "pairwise")
+    ]
+    groups = {"CALM": "peer", "auto": "ours", "pairwise": "ours"}
+    return {
+        "queries": 10,
+        "wide": 1,
+        "versions": {"mbi": "2.0.0"},
+        "people": {name: about | {"held_out": name in held_out} for name in names},
+        "methods": {name: {"group": group, "about": ""} for name, group in groups.items()},
+        "rows": rows,
+    }
+
+
+def section(page, start, end):
+    return page.split(start, 1)[1].split(end, 1)[0]
+
+
+def test_held_out_data_sets_are_judged_apart(tmp_path):
+    results = results_of({"adult": 2.0, "fair": 3.0, "potts": 0.5}, held_out=["potts"])
+    page = document(results)
+    seen = section(page, "### Data sets the defaults were chosen on: adult and fair\n", "###")
+    held = section(page, "### Held-out data sets: potts\n", "###")
+    assert "| Count queries | 4 | 0 | 0 | 2.50 | 2.00 | 3.0 |" in seen
+    assert "A peer is better" not in seen
+    assert "| Count queries | 0 | 0 | 2 | 0.50 | 0.50 | 0.5 |" in held
+    assert "| Count queries | potts | 1 | CALM | 0.100 | 0.200 | 2.00 |" in held
+    costs = section(page, "## What choosing costs", "## Data\n")
+    assert "4 of 4" in section(costs, "adult and fair\n", "###")
+    assert "2 of 2" in costs.split("Held-out data sets: potts\n")[1]
+    head = " ".join(page.split("- **Count queries**")[0].split())
+    assert "looking at errors on adult and fair, on Adult most" in head
+    assert "Held out: potts." in head
+    assert "| fair | chosen on it | 1,000 |" in page
+    assert "| potts | held out | 1,000 |" in page
+    pytest.importorskip("altair")
+    write(results, tmp_path / "page.md", tmp_path)
+    drawn = {name: (tmp_path / f"{name}.svg").read_text() for name in CHARTS}
+    assert ["potts" in drawn[name] for name in CHARTS] == [False, True]
+    assert ["adult" in drawn[name] for name in CHARTS] == [True, False]
+
+
+def test_a_page_without_held_out_data_sets_says_so():
+    page = document(results_of({"adult": 2.0}))
+    assert "No data set here is held out." in page.replace("\n", " ")
+    assert "Held-out data sets" not in page
+    assert "accuracy-held-out.svg" not in page
+
+
+def test_summaries_say_what_is_held_out():
+    entry = dict.fromkeys(METRICS, 0.1)
+    done = {(name, 1.0, 0, "SMP"): entry for name in ("network", "potts")}
+    people = summary(done)["people"]
+    assert {name: people[name]["held_out"] for name in people} == {"network": False, "potts": True}
+
+
 def test_the_page_is_made_of_the_committed_results():
     results = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text("utf-8"))
     assert (ROOT / "docs/accuracy.md").read_text("utf-8") == document(results)
-    assert (ROOT / "docs/img/accuracy.svg").exists()
+    held_out = any(people.get("held_out") for people in results["people"].values())
+    for name in CHARTS[: 1 + held_out]:
+        assert (ROOT / f"docs/img/{name}.svg").exists()
     assert set(results["methods"]) == set(METHODS)

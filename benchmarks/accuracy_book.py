@@ -1,0 +1,192 @@
+"""The tables of docs/accuracy.md: the results by data set, budget and method, and who wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+Results = dict[str, Any]
+Row = dict[str, Any]
+
+LEVEL = 0.05
+"""Errors this near to each other count as level."""
+
+TITLES = {
+    "query": "Count queries: median relative error",
+    "tv1": "Single attributes: mean total variation",
+    "tv2": "Tables of two attributes: mean total variation",
+    "tv3": "Tables of three attributes: mean total variation",
+    "tv4": "Tables of four attributes: mean total variation",
+}
+
+
+class Book:
+    """The rows by data set, budget and method; which data sets defaults were chosen on."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.rows: dict[tuple[str, float, str], Row] = {
+            (row["data"], row["epsilon"], row["method"]): row for row in results["rows"]
+        }
+        self.data = list(dict.fromkeys(row["data"] for row in results["rows"]))
+        self.epsilons = sorted({row["epsilon"] for row in results["rows"]})
+        held = {name for name, people in results["people"].items() if people.get("held_out")}
+        self.seen = [name for name in self.data if name not in held]
+        self.held_out = [name for name in self.data if name in held]
+        met = {row["method"] for row in results["rows"]}
+        self.methods = [name for name in results["methods"] if name in met]
+
+    def get(self, data: str, epsilon: float, method: str, metric: str) -> float | None:
+        row = self.rows.get((data, epsilon, method))
+        return None if row is None else float(row[metric])
+
+    def group(self, group: str) -> list[str]:
+        return [m for m in self.methods if self.results["methods"][m]["group"] == group]
+
+    def best(
+        self, data: str, epsilon: float, metric: str, methods: Iterable[str]
+    ) -> tuple[float, str] | None:
+        found = [(self.get(data, epsilon, m, metric), m) for m in methods]
+        return min(((v, m) for v, m in found if v is not None), default=None)
+
+    @property
+    def ours(self) -> str | None:
+        """What a user gets by default: the free design where it was run."""
+        return next((m for m in ("plan + auto", "auto", "latent") if m in self.methods), None)
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
+
+
+def table(book: Book, data: str, metric: str) -> list[str]:
+    """One line per method, one column per budget, the best of a column bold."""
+    head = " | ".join(f"{epsilon:g}" for epsilon in book.epsilons)
+    made = [f"| method \\ ε | {head} |", "|---|" + "--:|" * len(book.epsilons)]
+    same = [m for m in book.methods if book.results["methods"][m]["group"] != "weaker"]
+    best = {e: book.best(data, e, metric, same) for e in book.epsilons}
+    for method in book.methods:
+        cells = []
+        for epsilon in book.epsilons:
+            text = number(book.get(data, epsilon, method, metric))
+            top = best[epsilon]
+            cells.append(f"**{text}**" if top and top[1] == method else text)
+        if any(cell != "–" for cell in cells):
+            made.append(f"| {method} | " + " | ".join(cells) + " |")
+    return made
+
+
+def verdicts(book: Book, names: list[str]) -> list[str]:
+    """Ours against the best peer on some data sets: won, level or lost, and every case lost."""
+    ours = book.ours
+    if ours is None:
+        return []
+    made = [
+        f"`{ours}`, the defaults a user gets, against the best of all peers in each case, a case",
+        f"being a data set and an ε. Level is within {LEVEL:.0%}.",
+        "",
+        "| question | won | level | lost | best peer's error / ours: median | least | most |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    lost = []
+    for metric, title in TITLES.items():
+        ratios = []
+        for data in names:
+            for epsilon in book.epsilons:
+                mine = book.get(data, epsilon, ours, metric)
+                peer = book.best(data, epsilon, metric, book.group("peer"))
+                if mine is None or peer is None:
+                    continue
+                ratios.append(peer[0] / mine)
+                if ratios[-1] < 1 / (1 + LEVEL):
+                    lost.append(
+                        f"| {title.split(':')[0]} | {data} | {epsilon:g} | {peer[1]} "
+                        f"| {number(peer[0])} | {number(mine)} | {mine / peer[0]:.2f} |"
+                    )
+        if ratios:
+            won = sum(ratio > 1 + LEVEL for ratio in ratios)
+            behind = sum(ratio < 1 / (1 + LEVEL) for ratio in ratios)
+            made.append(
+                f"| {title.split(':')[0]} | {won} | {len(ratios) - won - behind} | {behind} "
+                f"| {np.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.1f} |"
+            )
+    if lost:
+        made += [
+            "",
+            "A peer is better here:",
+            "",
+            "| question | data | ε | peer | its error | ours | ours / its |",
+            "|---|---|--:|---|--:|--:|--:|",
+            *lost,
+        ]
+    return made
+
+
+def against_paper(book: Book, data: str) -> list[str]:
+    """The paper's best method and ours, on the paper's metric."""
+    made = [
+        "| ε | the paper's best | error | same reports, `auto` | plan + auto | best peer | error |",
+        "|--:|---|--:|--:|--:|---|--:|",
+    ]
+    for epsilon in book.epsilons:
+        paper = book.best(data, epsilon, "query", book.group("paper"))
+        peer = book.best(data, epsilon, "query", book.group("peer"))
+        if paper is None or peer is None:
+            continue
+        same = number(book.get(data, epsilon, "auto", "query"))
+        free = number(book.get(data, epsilon, "plan + auto", "query"))
+        made.append(
+            f"| {epsilon:g} | {paper[1]} | {number(paper[0])} | {same} | {free} "
+            f"| {peer[1]} | {number(peer[0])} |"
+        )
+    return made
+
+
+def choosing(book: Book, names: list[str]) -> list[str]:
+    """How much `auto` loses against the best single method on the same reports."""
+    single = ["RR-Independent", *(m for m in ("pairwise", "latent") if m in book.methods)]
+    made = []
+    for metric in ("query", "tv1", "tv2", "tv3", "tv4"):
+        ratios = []
+        for data in names:
+            for epsilon in book.epsilons:
+                mine = book.get(data, epsilon, "auto", metric)
+                best = book.best(data, epsilon, metric, single)
+                if mine is not None and best is not None:
+                    ratios.append((mine / best[0], data, epsilon, best[1]))
+        if ratios:
+            worst = max(ratios)
+            made.append(
+                f"| {metric} | {np.median([r[0] for r in ratios]):.2f} | {worst[0]:.2f} "
+                f"({worst[1]}, ε = {worst[2]:g}, {worst[3]}) "
+                f"| {sum(r[0] <= 1.1 for r in ratios)} of {len(ratios)} |"
+            )
+    if not made:
+        return []
+    return [
+        f"`auto` divided by the best of {', '.join(single)} on the same reports:",
+        "",
+        "| metric | median | worst | at most 1.1 |",
+        "|---|--:|---|--:|",
+        *made,
+    ]
+
+
+def seeds_table(book: Book) -> list[str]:
+    """How many seeds stand behind the numbers, fewest to most over budgets."""
+    made = ["| method | " + " | ".join(book.data) + " |", "|---|" + "--:|" * len(book.data)]
+    for method in book.methods:
+        cells = []
+        for data in book.data:
+            counts = [
+                book.rows[data, e, method]["seeds"] if (data, e, method) in book.rows else 0
+                for e in book.epsilons
+            ]
+            low, high = min(counts), max(counts)
+            cells.append(f"{low}" if low == high else f"{low}–{high}")
+        made.append(f"| {method} | " + " | ".join(cells) + " |")
+    return made
