@@ -3,6 +3,9 @@
 Defaults of the library are never chosen by looking at results on these, nor are bins and laws
 here: they were declared before any method was run. A data set on which something was chosen all
 the same is no longer held out: it goes to the others, and a new one is declared in its place.
+
+The package of the real ones names its variables but lists neither categories nor ranges. Those, and
+how many answers are missing, were read off the records one attribute at a time; cuts are round.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from benchmarks.people import People, coded
 
-# The codebook of the General Social Survey, in its order.
+# Labels of the General Social Survey as the records spell them.
 WORK = (
     "working fulltime",
     "working parttime",
@@ -51,7 +54,7 @@ ATTENDANCE = (
 def happiness() -> People:
     """The General Social Survey, every other year from 1994 to 2006: work, church, region, mood.
 
-    Labels are the codebook's; years of school are cut where schools end, income every $5,000. No
+    Labels are the survey's; years of school are cut where schools end, income every $5,000. No
     answer is a category of its own for `income` and `attend`; the 47 people who did not tell
     their work or schooling are left out.
     """
