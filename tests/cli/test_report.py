@@ -41,6 +41,15 @@ def test_writes_the_page_and_says_so(files: Path) -> None:
     assert "imulation" not in page
 
 
+def test_the_page_compares_designs_with_the_dependences_it_found(files: Path) -> None:
+    assert run(files, "--method", "product")[0] == 0
+    page = (files / "out.html").read_text("utf-8")
+    assert "What other designs would have done" in page
+    assert 'independent <span class="across">in use</span>' in page
+    assert "dependences shown above were used" in page
+    assert "mdrr plan --design design.json --n 3000 --epsilon" in page
+
+
 def test_json_for_machines(files: Path) -> None:
     code, out, _ = run(files, "--json", "--method", "adjust", "--compare", "product")
     fields = json.loads(out)

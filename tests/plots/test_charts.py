@@ -12,6 +12,7 @@ from mdrr import plots
 from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
 from mdrr.estimation import Count, Estimate
+from mdrr.plots.planned import _ticks
 from mdrr.tallies import tally_codes
 
 DOMAIN = mdrr.Domain(
@@ -155,6 +156,30 @@ def test_the_truth_sent_of_a_dense_matrix_is_its_largest_diagonal() -> None:
     assert plots.truth_sent(mdrr.Cluster(("smokes",), matrix)) == pytest.approx(0.9, abs=1e-3)
 
 
+def test_candidates_show_every_error_and_mark_the_best_and_the_one_in_use() -> None:
+    plan = mdrr.plan(DOMAIN, n=1000, epsilon=2.0)
+    last = plan.candidates[-1].name
+    rows = [row for row in rows_of(plots.candidates(plan, used=last, most=2)) if "mark" in row]
+    shown = [*plan.candidates[:2], plan.candidates[-1]]
+    assert [row["label"] for row in rows[:3]] == [c.name for c in shown]
+    np.testing.assert_allclose(
+        [row["value"] for row in rows[:3]], [100 * c.predicted.error for c in shown]
+    )
+    assert [row["mark"] for row in rows[:3]] == ["best", "other", "used"]
+    assert [row["used"] for row in rows[:3]] == [False, False, True]
+    first = rows_of(plots.candidates(plan, used=plan.best.name))[0]
+    assert (first["mark"], first["used"]) == ("best", True)
+    assert not any(row["used"] for row in rows_of(plots.candidates(plan)))
+
+
+@pytest.mark.parametrize("range_", [(4.7, 4.8), (5.0, 5.0), (0.003, 0.02), (1.0, 1e6), (9.0, 11.0)])
+def test_the_axis_of_errors_holds_them_between_round_numbers(range_: tuple[float, float]) -> None:
+    ticks = _ticks(*range_)
+    assert ticks[0] <= range_[0] <= range_[1] <= ticks[-1]
+    assert 2 <= len(ticks) <= 7
+    assert ticks == sorted(set(ticks))
+
+
 def test_all_charts_use_the_declared_colours_only() -> None:
     """Otherwise a page's dark side would miss one."""
     import re
@@ -165,6 +190,7 @@ def test_all_charts_use_the_declared_colours_only() -> None:
         plots.pairs(DEPENDENCES, truth=DEPENDENCES),
         plots.counts([plots.Answer("w", {m: Count(9, 8, 12, 0.95, 99) for m in "ab"}, 10)]),
         plots.privacy(mdrr.independent(DOMAIN, p=0.5)),
+        plots.candidates(mdrr.plan(DOMAIN, n=1000, epsilon=2.0), used="independent"),
     ]
     for chart in charts:
         svg = plots.to_svg(chart, "a chart")

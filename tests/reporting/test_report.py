@@ -13,9 +13,13 @@ import pytest
 
 import mdrr
 from mdrr.dependence import from_tally
+from mdrr.design import Cluster, Questionnaire
 from mdrr.errors import EstimateError, MdrrError
+from mdrr.matrix import dense_matrix
 from mdrr.privacy import in_words
 from mdrr.reporting import report
+from mdrr.reporting.alternatives import alternatives
+from mdrr.tallies import tally_codes
 
 DOMAIN = mdrr.Domain(
     (
@@ -122,7 +126,7 @@ def test_page_is_accessible(tmp_path: Path) -> None:
     assert len(found.all("table")) == len(found.all("caption"))
     assert all("scope" in attrs for attrs in found.all("th"))
     drawings = found.all("svg")
-    assert len(drawings) == 3 + 4  # attributes; counts, heat map, pairs, privacy
+    assert len(drawings) == 3 + 5  # attributes; counts, heat map, pairs, privacy, other designs
     assert all(attrs["role"] == "img" for attrs in drawings)
     assert len(found.all("title")) == 1 + len(drawings)
 
@@ -240,6 +244,44 @@ def test_same_input_same_page(tmp_path: Path) -> None:
     assert everything(tmp_path) == everything(tmp_path)
 
 
+def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path: Path) -> None:
+    text = page(tmp_path)
+    words = Page(text).text
+    compared = alternatives(DESIGN, 4000)
+    assert compared.words[0] in words
+    for row in compared.rows:
+        mark = " in use" if row.used else ""
+        assert f"{row.name}{mark} {row.reported} {row.error} {row.worst} " in words
+    assert text.count('<tr class="used">') == 1
+    assert "Forged report : whoever makes a report up" in words
+    assert compared.known in words
+    used = Page(page(tmp_path, dependences=from_tally(TALLY, DESIGN))).text
+    assert "The dependences shown above were used" in used
+
+
+def test_an_infinite_budget_is_said_and_nothing_compared(tmp_path: Path) -> None:
+    domain = DOMAIN.project(["smokes"])
+    certain = dense_matrix([[1.0, 0.0], [0.5, 0.5]])
+    design = mdrr.Design(domain, (Questionnaire((Cluster(("smokes",), certain),), 1),))
+    tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
+    path = report(mdrr.estimate(tally, design, "product"), design, path=tmp_path / "s.html")
+    text = path.read_text("utf-8")
+    assert "<dd>∞</dd>" in text
+    assert "ε is infinite" in text
+    assert not re.search(r">\s*(inf|nan)\b", text)
+    assert 'class="scroll queries designs"' not in text
+
+
+def test_many_attributes_say_how_to_get_the_comparison(tmp_path: Path) -> None:
+    domain = mdrr.Domain(tuple(mdrr.Attribute(f"a{j}", (0, 1)) for j in range(50)))
+    design = mdrr.independent(domain, epsilon=60.0)
+    codes = [np.arange(20) % 2 for _ in range(50)]
+    tally = tally_codes([codes], design)
+    path = report(mdrr.estimate(tally, design, "product"), design, path=tmp_path / "s.html")
+    text = Page(path.read_text("utf-8")).text
+    assert "This command makes the comparison: mdrr plan --design design.json --n 20" in text
+
+
 def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
     design = mdrr.sampled(DOMAIN, 2, epsilon=2.0)
     tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
@@ -261,7 +303,10 @@ def test_one_attribute(tmp_path: Path) -> None:
     design = mdrr.independent(domain, p=0.5)
     tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
     path = report(mdrr.estimate(tally, design), design, path=tmp_path / "s.html")
-    assert "1 attribute with 2 possible combinations" in Page(path.read_text("utf-8")).text
+    text = Page(path.read_text("utf-8")).text
+    assert "1 attribute with 2 possible combinations" in text
+    assert "the design in use is the only one there is to compare" in text
+    assert "predicted error of a count" not in text  # no chart of one design
 
 
 def test_every_colour_of_a_chart_has_a_dark_side() -> None:

@@ -10,7 +10,14 @@ import pytest
 import mdrr
 from mdrr.estimation import Estimate, ProductJoint
 from mdrr.estimation.joint import Factor
-from mdrr.reporting.words import design_words, made_words, protocol_name, query_words, size_words
+from mdrr.reporting.words import (
+    design_words,
+    made_words,
+    protocol_name,
+    query_words,
+    reported_words,
+    size_words,
+)
 
 DOMAIN = mdrr.Domain(tuple(mdrr.Attribute(name, ("x", "y")) for name in "abc"))
 
@@ -28,6 +35,28 @@ def test_every_protocol_has_its_name_and_words(design: mdrr.Design, name: str, w
     assert protocol_name(design) == name
     assert words in " ".join(design_words(design))
     assert "3 attributes with 8 possible" in design_words(design)[0]
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        (mdrr.independent(DOMAIN, p=0.5), "every attribute, each on its own"),
+        (mdrr.joint(DOMAIN, p=0.5), "every attribute, as one answer"),
+        (mdrr.clustered(DOMAIN, [["a", "b"], ["c"]], p=0.5), "every attribute, in 2 groups"),
+        (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "1 attribute"),
+        (
+            mdrr.split_questionnaire(DOMAIN, ["ab", "bc"], epsilon=1.0),
+            "2 attributes, as one answer",
+        ),
+        (
+            mdrr.split_questionnaire(DOMAIN, ["ab", "c"], epsilon=1.0),
+            "1 to 2 attributes, as one answer",
+        ),
+        (mdrr.independent(DOMAIN.project(["a"]), p=0.5), "the attribute"),
+    ],
+)
+def test_what_a_person_reports_is_a_phrase(design: mdrr.Design, words: str) -> None:
+    assert reported_words(design) == words
 
 
 def test_sizes_too_large_to_read_are_powers_of_ten() -> None:

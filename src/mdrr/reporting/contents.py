@@ -19,6 +19,7 @@ from mdrr.plots import Answer, truth_sent
 from mdrr.privacy import in_words
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
+from mdrr.reporting.alternatives import Alternatives, alternatives
 from mdrr.reporting.words import design_words, made_words, protocol_name, query_words
 
 MOST_CLUSTERS = 40
@@ -99,6 +100,7 @@ class Contents:
     dependences: Dependences | None
     true_dependences: Dependences | None
     clusters: tuple[tuple[str, ...], ...]
+    alternatives: Alternatives
 
 
 def gather(
@@ -151,6 +153,7 @@ def gather(
         dependences=dependences,
         true_dependences=true_dependences,
         clusters=tuple(tuple(names) for names in clusters),
+        alternatives=alternatives(design, estimate.n, dependences),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import metadata, resources
+from math import isfinite
 from statistics import median
 from typing import Any
 
@@ -19,7 +20,9 @@ def render(contents: Contents) -> str:
     environment = jinja.Environment(
         autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(whole=_whole, one=_one, signed=_signed, size=size_words)
+    environment.filters.update(
+        whole=_whole, one=_one, signed=_signed, size=size_words, budget=_budget, people=_people
+    )
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
     safe = jinja.utils.markupsafe.Markup
     text: str = template.render(
@@ -65,6 +68,11 @@ def _figures(contents: Contents) -> dict[str, str]:
         charts["privacy"] = plots.privacy(contents.design), f"How often the truth is sent. {words}."
     if contents.dependences is not None:
         charts |= _dependence_charts(contents)
+    compared = contents.alternatives
+    if compared.plan is not None and len(compared.plan.candidates) > 1:
+        words = "; ".join(f"{row.name} {row.error} %" for row in compared.rows[:12])
+        chart = plots.candidates(compared.plan, used=compared.used)
+        charts["alternatives"] = chart, f"Predicted error of each design: {words}."
     drawn = [asked for asked in contents.queries if _drawable(asked, contents)]
     if drawn:
         answers = [asked.answer for asked in drawn]
@@ -99,6 +107,15 @@ def _whole(value: float) -> str:
 
 def _one(value: float) -> str:
     return f"{value:.1f}"
+
+
+def _budget(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}" if isfinite(value) else "∞"
+
+
+def _people(value: float) -> str:
+    """A few people, to two digits."""
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
 def _signed(value: float | None) -> str:

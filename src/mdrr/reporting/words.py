@@ -95,6 +95,31 @@ def design_words(design: Design) -> tuple[str, ...]:
     )
 
 
+def reported_words(design: Design) -> str:
+    """What one person reports under a design, as a phrase.
+
+    >>> from mdrr.domain import Attribute
+    >>> from mdrr.protocols import independent, sampled
+    >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "abc"))
+    >>> reported_words(independent(d, p=0.5)), reported_words(sampled(d, 2, epsilon=1))
+    ('every attribute, each on its own', '2 attributes, as one answer')
+    """
+    asked = design.questionnaires
+    sizes = sorted({len(q.attributes) for q in asked})
+    if len(sizes) > 1:
+        what = f"{sizes[0]} to {sizes[-1]} attributes"
+    elif sizes[0] == len(design.domain):
+        what = "every attribute" if sizes[0] > 1 else "the attribute"
+    else:
+        what = f"{sizes[0]} attribute{'s' if sizes[0] > 1 else ''}"
+    if sizes == [1]:
+        return what
+    if all(len(c.attributes) == 1 for q in asked for c in q.clusters):
+        return f"{what}, each on its own"
+    groups = max(len(q.clusters) for q in asked)
+    return f"{what}, as one answer" if groups == 1 else f"{what}, in {groups} groups"
+
+
 def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
     """How an estimate was made: method, projection, why it stopped, what it could not do."""
     notes = estimate.notes

@@ -1,0 +1,258 @@
+"""What other designs are predicted to do for the same people at the same budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+
+from mdrr.dependence import Dependences
+from mdrr.design import Design
+from mdrr.domain import Domain
+from mdrr.errors import MdrrError
+from mdrr.planning import Candidate, Plan, plan, predict
+from mdrr.plots.planned import percent
+from mdrr.reporting.words import reported_words
+
+MOST_ATTRIBUTES = 12
+"""Planning for more takes longer than a reader of a report should wait."""
+MOST_QUESTIONNAIRES = 2048
+"""A design with more of them takes as long to predict."""
+OWN = "this survey's design"
+"""The name of the design in use where it is none of a plan's."""
+ASSUMED = 0.2
+"""Cramér's V that a plan takes every pair to have where nothing is known."""
+MOST_NOISE = 0.25
+"""Dependences are planned with where unbiased counts of pairs are predicted to err by no more. On
+Adult, estimated ones are then nearer to the true ones than the assumed value is."""
+
+_Asked: TypeAlias = list[tuple[tuple[tuple[tuple[str, ...], str], ...], tuple[float, ...]]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One design: its name, what a person reports, what is predicted of it, errors in percent."""
+
+    name: str
+    reported: str
+    error: str
+    worst: str
+    questionnaires: int
+    forged: float
+    best: bool
+    used: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Designs compared, the least predicted error first, or why there are none.
+
+    Arguments:
+        words: what the comparison says, in sentences.
+        known: on which dependences it rests, in a sentence; empty where there is no pair.
+        plan: the designs, without those that ask the same as another; None where it is left out.
+        used: the name of the one in use, if it is among them.
+        command: how to get the comparison, or the best design, by oneself.
+    """
+
+    words: tuple[str, ...]
+    known: str = ""
+    plan: Plan | None = None
+    used: str | None = None
+    command: str | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """One row a design."""
+        if self.plan is None:
+            return []
+        return [
+            Row(
+                c.name,
+                reported_words(c.design),
+                percent(c.predicted.error),
+                percent(c.predicted.worst),
+                len(c.design.questionnaires),
+                c.predicted.forged,
+                c is self.plan.best,
+                c.name == self.used,
+            )
+            for c in self.plan.candidates
+        ]
+
+
+def alternatives(design: Design, n: int, dependences: Dependences | None = None) -> Alternatives:
+    """Compare a survey's design with those a plan proposes for its people and its ε.
+
+    Arguments:
+        design: the one in use.
+        n: how many people reported.
+        dependences: as learnt from their reports; used where they are more than noise.
+
+    Returns:
+        The comparison. It never raises: where none can be made, its words say why.
+
+    Example:
+        >>> from mdrr.domain import Attribute
+        >>> from mdrr.protocols import independent
+        >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
+        >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
+        >>> [row.name for row in found.rows if row.best or row.used]
+        ['sampled 2', 'independent']
+    """
+    command = f"mdrr plan --design design.json --n {max(n, 1)} --epsilon {design.epsilon:.6g}"
+    if n < 1:
+        return Alternatives(("Nobody has reported, so there is nothing to compare designs for.",))
+    if not math.isfinite(design.epsilon):
+        return Alternatives(
+            (
+                "Some answer of this design rules out some truth for certain (ε is infinite), so "
+                "there is no budget at which other designs could be compared.",
+            )
+        )
+    if len(design.domain) > MOST_ATTRIBUTES or len(design.questionnaires) > MOST_QUESTIONNAIRES:
+        words = "Comparing designs takes a while in a survey of this size, so it is left out here."
+        return Alternatives((words,), command=command)
+    learnt = dependences if dependences is not None and _telling(design, n) else None
+    try:
+        proposed = plan(design.domain, n=n, epsilon=design.epsilon, dependences=learnt)
+    except MdrrError as error:
+        return Alternatives((f"No other design could be compared: {error}.",))
+    except ArithmeticError:
+        proposed = None
+    if proposed is None or not proposed.candidates:
+        return Alternatives(("No other design could be computed at this budget.",))
+    known = "" if len(design.domain) < 2 else _known(dependences is not None, learnt is not None)
+    return _compared(proposed, design, learnt or assumed(design.domain), known, command)
+
+
+def assumed(domain: Domain) -> Dependences:
+    """What a plan takes for granted where nothing is known, to predict other designs alike."""
+    values = np.full((len(domain), len(domain)), ASSUMED)
+    np.fill_diagonal(values, 1.0)
+    return Dependences(domain.names, values)
+
+
+def _telling(design: Design, n: int) -> bool:
+    """Whether dependences learnt from n reports are more than noise."""
+    pairs = list(combinations(design.domain.names, 2))
+    try:
+        return bool(pairs) and predict(design, n, pairs).error <= MOST_NOISE
+    except (MdrrError, ArithmeticError):
+        return False
+
+
+def _known(given: bool, used: bool) -> str:
+    if used:
+        return (
+            "The dependences shown above were used: they tell what is lost where attributes are "
+            "asked apart."
+        )
+    weak = "every two attributes are taken to depend on each other a little"
+    if given:
+        return (
+            f"The dependences shown above are too uncertain to predict with; instead, {weak}. A "
+            "design that learns dependences better may do better than predicted."
+        )
+    return f"No dependences were at hand, so {weak}."
+
+
+def _compared(
+    proposed: Plan, design: Design, dependences: Dependences, known: str, command: str
+) -> Alternatives:
+    kept: list[Candidate] = []
+    asked: list[_Asked] = []
+    for candidate in proposed.candidates:
+        one = _asked(candidate.design)
+        if not any(_alike(one, other) for other in asked):
+            kept.append(candidate)
+            asked.append(one)
+    mine_asked = _asked(design)
+    used = next(
+        (c.name for c, one in zip(kept, asked, strict=True) if _alike(one, mine_asked)), None
+    )
+    failed = ""
+    if used is None:
+        try:
+            mine = predict(design, proposed.n, proposed.tables, dependences=dependences)
+            if not math.isfinite(mine.error):
+                failed = "some attributes are never asked"
+        except (MdrrError, ArithmeticError) as error:
+            failed = str(error)
+        else:
+            if not failed:
+                used = OWN
+                kept = sorted(
+                    [*kept, Candidate(used, design, mine)], key=lambda c: c.predicted.error
+                )
+    found = replace(proposed, candidates=tuple(kept))
+    return Alternatives(
+        _verdict(found, used, failed), known, found, used, f"{command} -o next.json"
+    )
+
+
+def _alike(one: _Asked, other: _Asked) -> bool:
+    """Whether two designs ask the same in the same way, up to the rounding of budgets."""
+    return [clusters for clusters, _ in one] == [clusters for clusters, _ in other] and all(
+        math.isclose(x, y, rel_tol=1e-2, abs_tol=1e-3)
+        for (_, mine), (_, theirs) in zip(one, other, strict=True)
+        for x, y in zip(mine, theirs, strict=True)
+    )
+
+
+def _asked(design: Design) -> _Asked:
+    """Each questionnaire's clusters and kinds of matrix; its share and the clusters' ε."""
+    total = sum(q.weight for q in design.questionnaires)
+    return sorted(
+        (
+            tuple((c.attributes, c.matrix.kind) for c in q.clusters),
+            (q.weight / total, *(c.epsilon for c in q.clusters)),
+        )
+        for q in design.questionnaires
+    )
+
+
+def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
+    """How the design in use compares, in words a survey's owner understands."""
+    budget = f"{found.epsilon:.2f}" if found.epsilon >= 0.01 else f"{found.epsilon:.1g}"
+    people = f"these {found.n:,} people" if found.n > 1 else "one person"
+    setting = f"With this budget (ε = {budget}) and {people}"
+    best, words = found.best, []
+    off = f"{percent(best.predicted.error)} %"
+    mine = next((c for c in found.candidates if c.name == used), None)
+    if mine is None:
+        words.append(
+            f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count. "
+            f"The one in use cannot be predicted: {failed}."
+        )
+    elif len(found.candidates) == 1:
+        words.append(
+            f"{setting}, the design in use is the only one there is to compare: it is predicted to "
+            f"err by {off} on a typical count."
+        )
+    elif mine is best:
+        name = "" if best.name == OWN else f", “{best.name}”"
+        words.append(
+            f"{setting}, no design compared here is predicted to do better than the one in use"
+            f"{name}: it is predicted to err by {off} on a typical count."
+        )
+    else:
+        times = mine.predicted.error / max(best.predicted.error, 1e-300)
+        more = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"
+        name = "" if mine.name == OWN else f", “{mine.name}”,"
+        words.append(
+            f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count; "
+            f"the one in use{name} by {percent(mine.predicted.error)} %, {more}."
+        )
+        heavy, light = best.predicted.forged, mine.predicted.forged
+        if heavy > 1.2 * light:
+            words.append(
+                f"But one forged report would weigh as much as {heavy:,.0f} people under "
+                f"“{best.name}”, and {light:,.0f} under the one in use."
+            )
+    if best.predicted.error > 1:
+        words.append("Where errors exceed 100 %, counts tell next to nothing.")
+    return tuple(words)

@@ -1,0 +1,247 @@
+"""Other designs beside the one in use: the plan's own numbers, and words where there is no plan."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import mdrr
+from mdrr.dependence import Dependences
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import DesignError
+from mdrr.matrix import constant_matrix, dense_matrix
+from mdrr.planning import plan, predict
+from mdrr.plots.planned import percent
+from mdrr.reporting import alternatives as module
+from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, alternatives, assumed
+
+SHAPE = (5, 2, 7, 3)
+DOMAIN = Domain(
+    tuple(Attribute(name, tuple(range(size))) for name, size in zip("abcd", SHAPE, strict=True))
+)
+N = 20_000
+
+
+def related(strength: float) -> Dependences:
+    values = np.full((4, 4), strength)
+    np.fill_diagonal(values, 1.0)
+    return Dependences(DOMAIN.names, values)
+
+
+def test_rows_are_the_plans_candidates_in_its_order() -> None:
+    design = mdrr.independent(DOMAIN, epsilon=4.0)
+    found = alternatives(design, N)
+    proposed = plan(DOMAIN, n=N, epsilon=design.epsilon)
+    by_name = {c.name: c for c in proposed.candidates}
+    names = [row.name for row in found.rows]
+    assert names == [c.name for c in proposed.candidates if c.name in names]
+    for row in found.rows:
+        candidate = by_name[row.name]
+        assert row.error == percent(candidate.predicted.error)
+        assert row.worst == percent(candidate.predicted.worst)
+        assert row.forged == candidate.predicted.forged
+        assert row.questionnaires == len(candidate.design.questionnaires)
+    assert [row.name for row in found.rows if row.best] == [proposed.best.name]
+
+
+def test_designs_that_ask_the_same_are_listed_once() -> None:
+    design = mdrr.independent(DOMAIN, epsilon=9.0)
+    proposed = {c.name for c in plan(DOMAIN, n=N, epsilon=design.epsilon).candidates}
+    assert {"joint", "sampled 4"} <= proposed
+    names = [row.name for row in alternatives(design, N).rows]
+    assert len({"joint", "sampled 4"} & set(names)) == 1
+
+
+@pytest.mark.parametrize(
+    ("design", "name"),
+    [
+        (mdrr.independent(DOMAIN, epsilon=4.0), "independent"),
+        (mdrr.joint(DOMAIN, epsilon=4.0), "joint"),
+        (mdrr.sampled(DOMAIN, 1, epsilon=4.0), "sampled 1"),
+    ],
+)
+def test_the_design_in_use_is_found_though_budgets_are_rounded(design: Design, name: str) -> None:
+    found = alternatives(design, N)
+    assert [row.name for row in found.rows if row.used] == [name]
+    assert OWN not in [row.name for row in found.rows]
+
+
+def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
+    design = mdrr.clustered(DOMAIN, [["a", "b"], ["c", "d"]], epsilon=4.0)
+    found = alternatives(design, N)
+    assert found.plan is not None
+    expected = predict(design, N, found.plan.tables, dependences=assumed(DOMAIN))
+    (row,) = [row for row in found.rows if row.used]
+    assert (row.name, row.error, row.forged) == (OWN, percent(expected.error), expected.forged)
+    errors = [c.predicted.error for c in found.plan.candidates]
+    assert errors == sorted(errors)
+
+
+def test_other_shares_of_people_are_another_design() -> None:
+    even = mdrr.split_questionnaire(DOMAIN, "abcd", epsilon=4.0)
+    uneven = mdrr.split_questionnaire(DOMAIN, "abcd", epsilon=4.0, shares=[0.7, 0.1, 0.1, 0.1])
+    assert alternatives(even, N).used == "sampled 1"
+    assert alternatives(uneven, N).used == OWN
+
+
+def test_what_is_assumed_is_what_plans_assume() -> None:
+    found = plan(DOMAIN, n=N, epsilon=4.0)
+    for candidate in found.candidates:
+        again = predict(candidate.design, N, found.tables, dependences=assumed(DOMAIN))
+        assert again == candidate.predicted
+
+
+def test_dependences_are_used_where_they_are_more_than_noise() -> None:
+    clear, noisy = (mdrr.independent(DOMAIN, epsilon=e) for e in (16.0, 0.5))
+    found = alternatives(clear, N, related(0.6))
+    assert "dependences shown above were used" in found.known
+    expected = plan(DOMAIN, n=N, epsilon=clear.epsilon, dependences=related(0.6))
+    assert found.plan is not None
+    assert found.plan.best.predicted == expected.best.predicted
+    assert expected.best.predicted != plan(DOMAIN, n=N, epsilon=clear.epsilon).best.predicted
+    unsure = alternatives(noisy, N, related(0.6))
+    assert "too uncertain" in unsure.known
+    assert unsure.plan is not None
+    blind = plan(DOMAIN, n=N, epsilon=noisy.epsilon).best
+    assert unsure.plan.best.predicted == blind.predicted
+    assert alternatives(clear, N).known.startswith("No dependences were at hand")
+
+
+def test_pairs_nobody_reported_leave_dependences_unused() -> None:
+    alone = mdrr.sampled(DOMAIN, 1, epsilon=16.0)
+    assert math.isinf(predict(alone, N, list(combinations("abcd", 2))).error)
+    assert "too uncertain" in alternatives(alone, N, related(0.6)).known
+
+
+def test_the_verdict_names_both_errors_and_how_far_apart_they_are() -> None:
+    found = alternatives(mdrr.independent(DOMAIN, epsilon=4.0), N)
+    assert found.plan is not None
+    errors = {c.name: c.predicted.error for c in found.plan.candidates}
+    best, mine = found.plan.best.name, "independent"
+    times = errors[mine] / errors[best]
+    assert 1.2 < times < 10
+    assert found.words[0] == (
+        f"With this budget (ε = 4.00) and these 20,000 people, the design “{best}” is predicted to "
+        f"err by {percent(errors[best])} % on a typical count; the one in use, “independent”, by "
+        f"{percent(errors[mine])} %, {times:.1f} times as much."
+    )
+
+
+def test_the_verdict_says_what_a_forger_would_gain() -> None:
+    design = mdrr.sampled(DOMAIN, 1, epsilon=2.0)
+    found = alternatives(design, 2_000_000)
+    assert found.plan is not None
+    forged = {row.name: row.forged for row in found.rows}
+    best = found.plan.best.name
+    assert forged[best] > 1.2 * forged["sampled 1"]
+    assert (
+        f"{forged[best]:,.0f} people under “{best}”, and {forged['sampled 1']:,.0f} under"
+        in (found.words[1])
+    )
+    light = alternatives(mdrr.independent(DOMAIN, epsilon=2.0), N)
+    assert not any("forged" in sentence for sentence in light.words)
+
+
+def test_the_best_design_is_told_that_it_is() -> None:
+    best = plan(DOMAIN, n=N, epsilon=4.0).best
+    found = alternatives(best.design, N)
+    assert found.used == best.name
+    assert (
+        f"no design compared here is predicted to do better than the one in use, “{best.name}”"
+        in (found.words[0])
+    )
+
+
+def test_hopeless_budgets_are_said_to_be() -> None:
+    found = alternatives(mdrr.independent(DOMAIN, epsilon=0.001), 1)
+    assert "(ε = 0.001) and one person" in found.words[0]
+    assert found.words[-1] == "Where errors exceed 100 %, counts tell next to nothing."
+    hopeful = alternatives(mdrr.independent(DOMAIN, epsilon=9.0), N)
+    assert not any("100 %" in sentence for sentence in hopeful.words)
+
+
+def test_one_attribute_has_one_design() -> None:
+    domain = DOMAIN.project(["c"])
+    found = alternatives(mdrr.independent(domain, epsilon=8.0), 100)
+    assert [(row.reported, row.best, row.used) for row in found.rows] == [
+        ("the attribute", True, True)
+    ]
+    assert "the only one there is to compare" in found.words[0]
+    assert found.known == ""
+
+
+def test_a_dense_matrix_made_by_hand_is_predicted() -> None:
+    domain = DOMAIN.project(["b", "d"])
+    banded = dense_matrix([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8]])
+    clusters = (Cluster(("b",), constant_matrix(2, epsilon=1.0)), Cluster(("d",), banded))
+    design = Design(domain, (Questionnaire(clusters, 1),))
+    found = alternatives(design, 100)
+    assert found.used == OWN
+    assert {"independent", "joint", OWN} <= {row.name for row in found.rows}
+
+
+def test_infinite_epsilon_has_no_budget_to_compare_at() -> None:
+    certain = dense_matrix([[1.0, 0.0], [0.5, 0.5]])
+    design = Design(DOMAIN.project(["b"]), (Questionnaire((Cluster(("b",), certain),), 1),))
+    assert math.isinf(design.epsilon)
+    found = alternatives(design, 100)
+    assert found.plan is None
+    assert "ε is infinite" in found.words[0]
+    assert found.command is None
+
+
+def test_many_attributes_get_the_command_instead() -> None:
+    domain = Domain(tuple(Attribute(f"a{j}", (0, 1, 2)) for j in range(MOST_ATTRIBUTES + 1)))
+    found = alternatives(mdrr.independent(domain, epsilon=8.0), 1234)
+    assert (found.plan, found.rows) == (None, [])
+    assert found.command is not None
+    assert found.command.startswith("mdrr plan --design design.json --n 1234 --epsilon 7.99")
+    few = Domain(domain.attributes[:3])
+    assert alternatives(mdrr.independent(few, epsilon=8.0), 1234).plan is not None
+
+
+def test_many_questionnaires_get_the_command_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_QUESTIONNAIRES", 5)
+    assert alternatives(mdrr.sampled(DOMAIN, 2, epsilon=4.0), N).plan is None
+    assert alternatives(mdrr.sampled(DOMAIN, 1, epsilon=4.0), N).plan is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (DesignError("the domain is too large"), "compared: the domain is too large"),
+        (OverflowError("math range error"), "No other design could be computed"),
+    ],
+)
+def test_a_planner_that_fails_leaves_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(module, "plan", fail)
+    found = alternatives(mdrr.independent(DOMAIN, epsilon=4.0), N)
+    assert found.plan is None
+    assert words in found.words[0]
+
+
+def test_a_design_too_large_to_predict_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise DesignError("a matrix of 9 cells is too large to plan with")
+
+    monkeypatch.setattr(module, "predict", fail)
+    design = mdrr.clustered(DOMAIN, [["a", "b"], ["c", "d"]], epsilon=4.0)
+    found = alternatives(design, N)
+    assert found.used is None
+    assert len(found.rows) > 3
+    assert "The one in use cannot be predicted: a matrix of 9 cells" in found.words[0]
+
+
+def test_nobody_reported() -> None:
+    found = alternatives(mdrr.independent(DOMAIN, epsilon=4.0), 0)
+    assert found.plan is None
+    assert "Nobody has reported" in found.words[0]
