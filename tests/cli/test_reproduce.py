@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from mdrr.cli import make_app
+from mdrr.reproduction import runner
+from mdrr.reproduction.unit import measure
 
 
 def run(*words: str) -> tuple[int, str, str]:
@@ -82,3 +90,50 @@ def test_bad_orders_end_in_one_line(tmp_path: Path) -> None:
         assert code == 2
         assert complaint in err
         assert err.count("\n") == 1
+
+
+def test_interrupted_it_says_what_is_kept_and_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("figure2", "--runs", "250", "--workers", "1", "-o", str(tmp_path))
+    measured = []
+
+    def cut_off(unit, some):
+        if len(measured) == stop_after:
+            raise KeyboardInterrupt
+        measured.append(unit.start)
+        return measure(unit, some)
+
+    monkeypatch.setattr(runner, "measure", cut_off)
+    stop_after = 0
+    code, out, err = run(*words)
+    assert (code, out) == (130, "")
+    assert err.startswith("mdrr: stopped before any runs were done. Give the same command again")
+    stop_after = 2
+    code, out, err = run(*words)
+    assert (code, out) == (130, "")
+    assert f"200 of 250 runs are done and kept in {tmp_path / 'runs'}" in err
+    assert "Give the same command again, without --fresh, to go on" in err
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"]
+    stop_after = 9
+    assert run(*words)[0] == 0
+    assert measured == [0, 100, 200]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_in_the_real_program(tmp_path: Path, workers: str) -> None:
+    words = ["reproduce", "figure2", "--runs", "50000", "--workers", workers]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "mdrr", *words, "-o", str(tmp_path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while not list(tmp_path.glob("runs/*.jsonl")):
+        assert child.poll() is None, child.stderr
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate()
+    assert (child.returncode, out) == (130, "")
+    assert "of 50,000 runs are done and kept in" in err
+    assert "Traceback" not in err

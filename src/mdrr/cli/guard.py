@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -56,7 +56,7 @@ class Guarded(TyperGroup):
         sys.exit(result if isinstance(result, int) else 0)
 
 
-def fail(message: str, code: int = BAD_INPUT) -> None:
+def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Print one line on stderr and exit."""
     print("mdrr:", " ".join(message.split()), file=sys.stderr)
     sys.exit(code)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mdrr.cli.guard import INTERRUPTED, fail
 from mdrr.cli.options import AsJson
 from mdrr.cli.screen import note, print_json, print_table, print_text
 
@@ -106,8 +107,13 @@ def reproduce(
         for file in kept.glob("*.jsonl"):
             file.unlink()
     targets = TARGETS if target == "all" else (target,)
-    with _remaining(quiet=as_json) as progress:
-        outcome = run_again(targets, settings, folder=kept, workers=workers, progress=progress)
+    far = _Far()
+    try:
+        with _remaining(quiet=as_json) as bar:
+            watch = far.watched_by(bar)
+            outcome = run_again(targets, settings, folder=kept, workers=workers, progress=watch)
+    except KeyboardInterrupt:
+        fail(far.said(kept), INTERRUPTED)
     command = " ".join(["mdrr", *_words(sys.argv[1:], settings.runs)])
     pictures = all(find_spec(module) for module in ("altair", "vl_convert"))
     if not pictures:
@@ -120,6 +126,32 @@ def reproduce(
     else:
         _show(outcome)
         note(f"Written: {', '.join(str(path) for path in written if path.suffix != '.png')}")
+
+
+class _Far:
+    """How far the runs are, for whoever interrupts them."""
+
+    def __init__(self) -> None:
+        self.done = self.total = 0
+
+    def watched_by(self, bar: Progress | None) -> Progress:
+        """Note how far it is, and show it."""
+
+        def note_and_show(done: int, total: int, /) -> None:
+            self.done, self.total = done, total
+            if bar is not None:
+                bar(done, total)
+
+        return note_and_show
+
+    def said(self, kept: Path) -> str:
+        """What an interruption leaves, and how to go on."""
+        if not self.done:
+            return "stopped before any runs were done. Give the same command again to start over"
+        return (
+            f"stopped. {self.done:,} of {self.total:,} runs are done and kept in {kept}; nothing "
+            "else was written. Give the same command again, without --fresh, to go on from there"
+        )
 
 
 def _words(arguments: list[str], runs: int) -> list[str]:

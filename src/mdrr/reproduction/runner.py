@@ -43,7 +43,7 @@ def run(jobs: list[Job], *, workers: int | None = None, progress: Progress | Non
     todo: list[tuple[Settings, Store, Unit]] = []
     total = done = 0
     for settings, store, wanted in jobs:
-        missing = store.missing(wanted)
+        missing = dict.fromkeys(store.missing(wanted))  # in order, and quick to look up
         total += sum(unit.stop - unit.start for unit in wanted)
         done += sum(unit.stop - unit.start for unit in wanted if unit not in missing)
         todo += [(settings, store, unit) for unit in missing]
