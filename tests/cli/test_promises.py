@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mdrr.design import Design
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.planning import plan
 from mdrr.privacy import account, in_words, shuffled
 from mdrr.theory import compare, frequency_errors, influence, people_needed
@@ -58,6 +59,26 @@ def test_theory_is_printed(made):
     printed = done("theory d.json --n 1000")
     assert "Errors with probability 95%" in printed
     assert "RR-Independent" in printed
+
+
+def test_theory_of_an_infinite_epsilon_says_what_is_not_defined(folder, domain):
+    rest = [Cluster((name,), constant_matrix(3, p=0.5)) for name in ("age", "visits")]
+    two = constant_matrix(2, p=0.5)
+    proves = Cluster(("smokes",), dense_matrix([[1, 0], [0.5, 0.5]]))
+    clusters = (proves, *rest, Cluster(("insured",), two))
+    made = Design(domain, (Questionnaire(clusters, 1),))
+    Path("proof.json").write_text(made.to_json(), encoding="utf-8")
+    fields = answer("theory proof.json --n 1000 --error 0.05")
+    assert fields["epsilon"] is None
+    assert fields["comparison"] is None
+    even = np.full(2, 1 / 2)
+    found = frequency_errors(proves.matrix, even, 1000, 0.05).to_dict()
+    row = fields["clusters"][0]
+    assert row["name"] == "smokes"
+    assert {key: row[key] for key in found} == found
+    printed = done("theory proof.json --n 1000")
+    assert "ε is infinite" in printed
+    assert "no RR-Independent or RR-Joint of the same ε to compare with" in printed
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
@@ -61,17 +62,38 @@ def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(None, "there is no file"), ("{", "is not JSON"), ("[1]", "must hold one JSON object")],
+)
+def test_a_record_that_cannot_be_read_is_refused_before_anybody_is_asked(
+    tmp_path: Path, content: str | None, reason: str
+) -> None:
+    record, state = tmp_path / "me.json", tmp_path / "state"
+    if content is not None:
+        record.write_text(content)
+    done = mdrr_says(
+        "party", "--relay", "http://127.0.0.1:9", "--record", str(record), "--state", str(state)
+    )
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert "does not answer" not in done.stderr
+    assert not state.exists()
+
+
 @contextmanager
 def relaying(folder: Path, *args: str) -> Iterator[dict[str, str]]:
     """A relay for three people; its address and the organiser's id."""
     process = subprocess.Popen(
         [sys.executable, "-m", "mdrr", "relay", "--parties", "3", "--minimum", "3", *args,
          "--port", "0", "--key", str(folder / "organiser.key")],
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        yield json.loads(process.stdout.readline())
+        told = json.loads(process.stdout.readline())
+        yield told | ({"said": process.stderr.readline()} if "aggregators" in args else {})
     finally:
         process.terminate()
         process.communicate(timeout=30)
@@ -166,3 +188,25 @@ def test_a_party_names_no_aggregators_in_paper_mode(relay: dict[str, str], tmp_p
     )  # fmt: skip
     assert done.returncode == 2
     assert "a run in paper mode has no aggregators; you named some" in done.stderr
+
+
+def test_the_operator_is_told_how_to_close_a_batch(tmp_path: Path) -> None:
+    with relaying(tmp_path, "--mode", "aggregators") as told:
+        command = re.search(r"curl -X POST -H '(.*): (.*)' (.*)$", told["said"].strip())
+        assert command is not None
+        header, value, url = command.groups()
+        assert url == f"{told['url']}/v1/close"
+        early = httpx.post(url, headers={header: value})
+        assert early.json() == {"error": "there is no batch to close"}
+        source = SeededSource("close")
+        client = RelayClient(told["url"], "0" * 64)
+        terms = Terms.read(client.terms(), told["organiser"])
+        servers = [Identity.generate(source, name) for name in ("Office A", "Office B")]
+        client.post(*(join(server, terms, "aggregator") for server in servers))
+        client.post(*(join(Identity.generate(source), terms) for _ in range(3)))
+        wrong = httpx.post(url, headers={header: f"{value}0"})
+        assert "needs the organiser's token" in wrong.json()["error"]
+        assert httpx.post(url, headers={header: value}).json() == {"closed": True}
+        kinds = [one.kind for one in client.fetch(5.0, kinds=("close",))]
+        client.close()
+    assert kinds == ["close"]

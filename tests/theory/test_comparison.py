@@ -93,6 +93,7 @@ def test_one_attribute_makes_both_the_same():
         (lambda: compare_printed((), 10), "at least 2 categories"),
         (lambda: compare_printed((3, 1), 10), "at least 2 categories"),
         (lambda: compare((3, 2), 0, 1.0), "at least one report"),
+        (lambda: compare((3, 2), 10, float("inf")), "at ε = ∞ there is nothing to compare"),
         (lambda: compare((10,) * 301, 10, 1.0), "fewer attributes"),
     ],
 )

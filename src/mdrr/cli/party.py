@@ -45,7 +45,7 @@ def party(
     from mdrr.errors import ProtocolError
 
     require("httpx", "server")
-    from mdrr.securesum.ask import read_record
+    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import FileHistory
     from mdrr.securesum.roster import read_pins
     from mdrr.securesum.terms import Terms
@@ -55,6 +55,7 @@ def party(
     from mdrr.source import SystemSource
 
     pins = read_pins(aggregator) if aggregator else None
+    answers = read_record(record)  # before anybody hears of her
     source = SystemSource()
     identity = load_or_make(state / "keys.json", source)
     client = RelayClient(relay, identity.id, patience=patience)
@@ -67,7 +68,7 @@ def party(
         step("No --organiser given: whoever answers at this address is believed to be the one.")
     step(f"Purpose: {terms.purpose or 'not stated'}.")
     step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
-    codes = read_record(record, terms.question.domain)
+    codes = record_codes(answers, terms.question.domain, record)
 
     def answer(question: object) -> object:
         return terms.question.encode(codes, source)

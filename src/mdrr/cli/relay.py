@@ -48,6 +48,7 @@ def relay(
     """Organise a secure sum and relay its messages; prints its address and the organiser's id."""
     import json
 
+    from mdrr.cli.screen import step
     from mdrr.columns import require
     from mdrr.securesum.ask import read_domain
     from mdrr.securesum.organiser import Organiser
@@ -73,4 +74,10 @@ def relay(
     bound = listen(host, port)
     url = f"http://{host}:{bound.getsockname()[1]}"
     print(json.dumps({"url": url, "organiser": leader.id, "terms": terms.digest}), flush=True)
-    serve(Relay(organiser, patience=patience), bound)
+    relayed = Relay(organiser, patience=patience)
+    if mode == "aggregators":
+        step(
+            "To close the batch before everybody has reported (keep this to yourself): "
+            f"curl -X POST -H 'Authorization: Bearer {relayed.token}' {url}/v1/close"
+        )
+    serve(relayed, bound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,13 +32,16 @@ def theory(
 
     made = load_design(design)
     rows = _clusters(made, n, alpha, error)
-    both = compare(made.domain.shape, n, made.epsilon, alpha) if len(made.domain) > 1 else None
+    finite = math.isfinite(made.epsilon)
+    both = None
+    if finite and len(made.domain) > 1:
+        both = compare(made.domain.shape, n, made.epsilon, alpha)
     if as_json:
         print_json(
             {
                 "n": n,
                 "alpha": alpha,
-                "epsilon": made.epsilon,
+                "epsilon": made.epsilon if finite else None,
                 "clusters": rows,
                 "comparison": None if both is None else both.to_dict(),
             }
@@ -57,6 +61,11 @@ def theory(
             f"{both.attribute_independent:.3g}, RR-Joint {both.attribute_joint:.3g}; of all "
             f"combinations: RR-Independent {both.cell_independent:.3g}, RR-Joint "
             f"{both.cell_joint:.3g}."
+        )
+    elif not finite:
+        print_text(
+            "ε is infinite: a report can prove that some answers are not hers. So there is no "
+            "RR-Independent or RR-Joint of the same ε to compare with."
         )
 
 

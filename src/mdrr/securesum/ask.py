@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mdrr.domain import Domain
 from mdrr.errors import SchemaError
@@ -30,20 +32,30 @@ def read_domain(name: str) -> Domain:
     return Survey.load(path).domain
 
 
-def read_record(path: Path, domain: Domain) -> list[int]:
-    """One person's answers as codes, in the domain's order; attributes not asked are ignored.
+def read_record(path: Path) -> dict[str, Any]:
+    """One person's answers, attribute name to label, not yet compared with what is asked.
 
     Arguments:
-        path: a JSON object, attribute name to label.
-        domain: what is asked.
+        path: a JSON object.
     """
     try:
-        answers = json.loads(path.read_text())
+        answers = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError:
         raise SchemaError(f"{path} is not JSON") from None
     if not isinstance(answers, dict):
         raise SchemaError(f"{path} must hold one JSON object: attribute to label")
+    return answers
+
+
+def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> list[int]:
+    """Answers as codes, in the domain's order; attributes not asked are ignored.
+
+    Arguments:
+        answers: attribute name to label.
+        domain: what is asked.
+        where: the file they came from, for errors.
+    """
     for name in domain.names:
         if name not in answers:
-            raise SchemaError(f"{path} has no answer to {name!r}, which is asked")
+            raise SchemaError(f"{where} has no answer to {name!r}, which is asked")
     return [one.code(answers[one.name]) for one in domain.attributes]

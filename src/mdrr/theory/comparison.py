@@ -101,6 +101,11 @@ def compare(shape: Sequence[int], n: int, epsilon: float, alpha: float = 0.05) -
         (0.262, 0.149)
     """
     cells = _check(shape, n)
+    if epsilon == math.inf:
+        raise EstimateError(
+            "at ε = ∞ there is nothing to compare: both protocols send the truth. Give a finite ε "
+            "that a person may spend"
+        )
     p = p_of(epsilon, shape)
     root = math.sqrt(n)
     cell = sqrt_b(cells, alpha)
