@@ -76,6 +76,29 @@ def test_mean_and_variance_over_repeated_randomization(which, names):
     assert np.allclose(values, [(t * mask).sum() for t in tables])
 
 
+@pytest.mark.parametrize("which", DESIGNS)
+def test_the_variance_follows_the_mass(which):
+    """Were the mass another, the variance would be what people with that mass show.
+
+    The sets are a category each; people are moved into it until it has the mass asked for. Of one
+    attribute the noise of a report depends on that mass alone, so the stated parabola is exact.
+    """
+    design = DESIGNS[which]
+    few, many = people(4000), people(4000)
+    few[1] = np.where(np.arange(4000) < 40, 1, 0).astype(np.uint8)
+    many[1] = np.where(np.arange(4000) < 2400, 1, 0).astype(np.uint8)
+    mask = np.array([False, True])
+    for population in (False, True):
+        stated = [
+            unbiased(reports(c, design, 5), design, ("b",)).deviation(mask, population=population)
+            for c in (few, many)
+        ]
+        for mass in (0.01, 0.3, 0.6):
+            one, other = (found.variance(mass) for found in stated)
+            assert one == pytest.approx(other, rel=0.05)  # questionnaires hold ±3 % other people
+        assert stated[0].error ** 2 == pytest.approx(stated[0].variance(stated[0].centre))
+
+
 def test_agrees_with_the_full_kronecker_inverse():
     design = independent(DOMAIN, epsilon=6.0)
     columns = people(N)

@@ -71,7 +71,7 @@ CASES = {
     "sampled": sampled(D, 2, epsilon=3.0),
 }
 TRIALS = 400
-BOTH = ("sampled", "people")  # the same interval as the population's
+BOTH = ("sampled", "people")  # over several attributes the same interval as the population's
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_stated_errors_are_the_spread_that_is_seen(name, of):
     """400 simulated collections of 1,000 people; the stated variance against the one observed.
 
     People stay the same (`people`) or are drawn anew (`population`). With several questionnaires
-    both intervals are the population's, so only that one is compared.
+    both intervals over several attributes are the population's, so only that one is compared.
     """
     design = CASES[name]
     truth = distribution(D, 11, concentration=3.0)

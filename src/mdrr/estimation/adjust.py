@@ -22,6 +22,7 @@ from mdrr.estimation.joint import ProductJoint, WeightedJoint, typed
 from mdrr.estimation.product import product
 from mdrr.estimation.project import Projection
 from mdrr.estimation.result import Deviation, Estimate, Of
+from mdrr.estimation.unbiased import of_query
 from mdrr.matrix import Array
 from mdrr.query import Query
 from mdrr.randomizer import Codes
@@ -188,7 +189,8 @@ class AdjustedSpread:
 
     Raking and the generalized regression estimator agree to first order (Deville and Särndal
     1992): a set's weighted share varies like the residual of its indicator on the margins, plus
-    the fitted part carried by the margins' own estimates. The bias of RR-Adjustment is not in it.
+    the fitted part carried by the margins' own estimates, before they were made proper. What one
+    cluster tells is its unbiased count. The bias of RR-Adjustment is not in it.
     """
 
     tally: Tally
@@ -225,8 +227,12 @@ class AdjustedSpread:
         return np.asarray(found[0])
 
     def deviation(self, query: Query, of: Of, /) -> Deviation:
-        """The adjusted share and its standard error; `of` makes no difference here."""
+        """The adjusted share and its standard error; across clusters it is the population's."""
         group = self.tally.groups[0]
+        asked = set(query.attributes)
+        one = asked and any(asked <= set(c.attributes) for c in self.design.clusters)
+        if one and group.n > 1 and (deviation := of_query(self.tally, self.design, query, of)):
+            return deviation
         weights = self.joint.weights
         names = self.design.domain.names
         inside = query.holds(dict(zip(names, self.joint.columns, strict=True))).astype(np.float64)
@@ -241,5 +247,6 @@ class AdjustedSpread:
         shares = group.counts / group.n
         if group.n == 1:
             return Deviation(float(weights @ inside), 1.0)  # one report tells nothing of spread
-        variance = float(((scores - scores @ shares) ** 2) @ shares) / (group.n - 1)
-        return Deviation(float(weights @ inside), float(np.sqrt(variance)))
+        centre = float(scores @ shares)
+        variance = float(((scores - centre) ** 2) @ shares) / (group.n - 1)
+        return Deviation(centre, float(np.sqrt(variance)))

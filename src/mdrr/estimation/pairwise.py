@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from mdrr.design import Design
-from mdrr.errors import EstimateError, MdrrError
+from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import one_way
@@ -20,7 +18,7 @@ from mdrr.estimation.product import product
 from mdrr.estimation.project import nearest
 from mdrr.estimation.result import Deviation, Estimate, Of, Spread
 from mdrr.estimation.tabled import TabledJoint, fit_margins
-from mdrr.estimation.unbiased import unbiased
+from mdrr.estimation.unbiased import of_query, unbiased
 from mdrr.matrix import Array
 from mdrr.query import Query
 from mdrr.tallies import Tally
@@ -107,12 +105,7 @@ class UnbiasedSpread:
         """The unbiased mass and its exact standard error."""
         if not query.attributes:
             return Deviation(1.0, 0.0)
-        try:
-            found = unbiased(self.tally, self.design, query.attributes)
-        except MdrrError:  # too many cells for a table
-            found = None
+        found = of_query(self.tally, self.design, query, of)
         if found is None:
             return allow_dependence(self.otherwise.deviation(query, of), query)
-        mask = query.mask().astype(np.float64)
-        value, variance = found.count(mask, population=of == "population")
-        return Deviation(value, math.sqrt(variance))
+        return found

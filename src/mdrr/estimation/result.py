@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
-from scipy.stats import norm
 
 from mdrr.columns import make_frame
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
+from mdrr.estimation.interval import interval
 from mdrr.estimation.joint import Joint
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
@@ -26,10 +26,22 @@ Of: TypeAlias = Literal["people", "population"]
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where an interval is centred (a probability) and its standard error."""
+    """Where an interval is centred (a probability), its standard error, and how that changes.
+
+    With c the centre cut to [0, 1], the variance would be error² + slope·(p − c) + bend·(p − c)²
+    if the probability were p. A centre that is not `proper` is unbiased and may lie outside.
+    """
 
     centre: float
     error: float
+    slope: float = 0.0
+    bend: float = 0.0
+    proper: bool = True
+
+    def variance(self, probability: float) -> float:
+        """What the variance would be if this were the probability."""
+        away = probability - min(max(self.centre, 0.0), 1.0)
+        return max(self.error**2 + (self.slope + self.bend * away) * away, 0.0)
 
 
 class Spread(Protocol):
@@ -44,8 +56,8 @@ class Spread(Protocol):
 class Count:
     """How many people are in a set: the estimate and its interval.
 
-    `value` comes from the proper distribution; the interval is centred on the unbiased estimate
-    where there is one, widened to hold `value`, and cut at 0 and n.
+    `value` comes from the proper distribution; the interval is that of the unbiased estimate where
+    there is one, widened to hold `value`, and lies between 0 and n.
     """
 
     value: float
@@ -163,9 +175,8 @@ class Estimate:
         query = Query.of(where, self.domain)
         value = self.joint.mass(query)
         deviation = self.spread.deviation(query, of)
-        reach = float(norm.ppf((1 + level) / 2)) * deviation.error
-        low = min(max(deviation.centre - reach, 0.0), value)
-        high = max(min(deviation.centre + reach, 1.0), value)
+        low, high = interval(deviation.centre, deviation.variance, level, proper=deviation.proper)
+        low, high = min(low, value), max(high, value)
         return Count(value * self.n, low * self.n, high * self.n, level, self.n)
 
     def sample(self, n: int, *, seed: int | None = None, backend: str | None = None) -> Any:

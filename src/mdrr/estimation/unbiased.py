@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, MdrrError
+from mdrr.estimation.result import Deviation, Of
 from mdrr.matrix import Array, Constant, Matrix
+from mdrr.query import Query
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Group, Tally
 from mdrr.terms import cells_shape
@@ -117,6 +119,23 @@ class View:
             scores = axis.score(scores, at)
         return float((scores * self.reported).sum()), float((scores**2 * self.reported).sum())
 
+    def contrast(self, mask: npt.NDArray[np.bool_]) -> float:
+        """How much larger the score of a set squares to if a person is in it than if she is not.
+
+        E[f(Y)² | x] averaged over the cells x inside and outside: what the reports are is not
+        looked at. Parts of a dense cluster have no likelihood of their own: it is taken for 1.
+        """
+        if not all(axis.likely for axis in self.axes) or mask.all() or not mask.any():
+            return 1.0
+        inside = np.transpose(mask, np.argsort(self.order)).reshape([a.cells for a in self.axes])
+        squares = inside.astype(np.float64)
+        for at, axis in enumerate(self.axes):
+            squares = axis.score(squares, at)
+        squares = squares**2
+        for at, axis in enumerate(self.axes):
+            squares = axis.backward(squares, at)
+        return float(squares[inside].mean() - squares[~inside].mean())
+
 
 @dataclass(frozen=True, eq=False)
 class Unbiased:
@@ -172,6 +191,25 @@ class Unbiased:
         drawn = self._sampling + (1 / self.people if population else 0.0)
         return value, max(noise - asked * inside, 0.0) + drawn * (inside - inside**2)
 
+    def deviation(self, mask: npt.NDArray[np.bool_], *, population: bool = False) -> Deviation:
+        """The unbiased mass p̂ of a set of cells, and its variance if the mass were p.
+
+        The noise of one report, E f² − p, is linear in p: with D = E[f² | inside] − E[f² | outside]
+        it is f²'s mean, plus D·(p − f's mean), less p. Who was asked and drawn adds ~ (p − p²).
+        """
+        value = floor = change = 0.0
+        for share, view in zip(self.shares, self.views, strict=True):
+            mean, square = view.functional(mask.astype(np.float64))
+            contrast = view.contrast(mask)
+            value += share * mean
+            floor += share**2 / view.n * (square - contrast * mean)
+            change += share**2 / view.n * (contrast - 1)
+        inside = min(max(value, 0.0), 1.0)
+        drawn = self._sampling + (1 / self.people if population else 0.0)
+        variance = max(floor + change * inside, 0.0) + drawn * (inside - inside**2)
+        slope = change + drawn * (1 - 2 * inside)
+        return Deviation(value, math.sqrt(variance), slope, -drawn, proper=False)
+
 
 def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | None:
     """The unbiased table of some attributes, or None when nobody was asked all of them.
@@ -199,6 +237,15 @@ def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | N
     weights = [view.n / view.noise for view in views]
     shares = tuple(weight / sum(weights) for weight in weights)
     return Unbiased(tuple(names), tuple(views), shares, tally.n)
+
+
+def of_query(tally: Tally, design: Design, query: Query, of: Of) -> Deviation | None:
+    """The unbiased count of a set, or None when nobody was asked all of it or it is too large."""
+    try:
+        found = unbiased(tally, design, query.attributes)
+    except MdrrError:
+        return None
+    return None if found is None else found.deviation(query.mask(), population=of == "population")
 
 
 def _views(tally: Tally, design: Design, names: tuple[str, ...]) -> Iterator[View]:

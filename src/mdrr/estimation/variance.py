@@ -16,6 +16,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.estimation.joint import Factor, ProductJoint, marginal, tied
 from mdrr.estimation.result import Deviation, Of
+from mdrr.estimation.unbiased import of_query
 from mdrr.matrix import Array, Matrix
 from mdrr.query import Query
 from mdrr.tallies import Tally
@@ -49,13 +50,18 @@ class ProductSpread:
     def deviation(self, query: Query, of: Of, /) -> Deviation:
         """The unbiased mass and its standard error, clusters' covariance included.
 
-        For the people who reported, only the randomization varies: given the true records the
+        What one factor tells is the unbiased count of its attributes (`unbiased.py`). Otherwise,
+        for the people who reported, only the randomization varies: given the true records the
         clusters' noises are independent, so Σ_C (E[f_C²] − E[w_C²]) / n. For a population the
         records vary too: Var(Σ_C f_C) / n, about the mean that all questionnaires together give,
         so that one asked of a single person counts as well, and never less than the noise alone.
         With several questionnaires the people's interval is the population's: who was asked what
         is random too.
         """
+        names = set(query.attributes)
+        one = names and any(names <= set(factor.names) for factor in self.raw.factors)
+        if one and (known := of_query(self.tally, self.design, query, of)):
+            return known
         gradients = gradient(query, self.raw)
         alone = len(self.design.questionnaires) == 1
         variance = 0.0
