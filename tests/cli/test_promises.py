@@ -111,3 +111,14 @@ def test_plan_is_the_librarys_and_writes_its_best_design(folder):
     assert "Predicted for 1,000 people at ε = 3" in printed
     assert Path("c.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "nothing" in refusal("plan --survey survey.toml --n 9 --epsilon 1 --workload nothing")
+
+
+def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
+    done("plan --survey survey.toml --n 1000 --epsilon 3 --report plan.html")
+    page = Path("plan.html").read_text(encoding="utf-8")
+    assert "With 1,000 people, each spending at most ε = 3" in page
+    assert "A pilot tells how much they do" in page
+    survey = Path("survey.toml").read_text(encoding="utf-8")
+    over = "plan --survey survey.toml --n 1000 --epsilon 3 --report survey.toml"
+    assert "written over" in refusal(over)
+    assert Path("survey.toml").read_text(encoding="utf-8") == survey

@@ -17,7 +17,7 @@ from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.planning import plan, predict
 from mdrr.plots.planned import percent
 from mdrr.reporting import alternatives as module
-from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, alternatives, assumed
+from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives, assumed
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
@@ -239,6 +239,20 @@ def test_a_design_too_large_to_predict_leaves_the_others(monkeypatch: pytest.Mon
     assert found.used is None
     assert len(found.rows) > 3
     assert "The one in use cannot be predicted: a matrix of 9 cells" in found.words[0]
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        ("both", "one or two attributes"),
+        ("pairs", "two attributes"),
+        ("singles", "one attribute"),
+        (["abc"], "the tables that matter"),
+    ],
+)
+def test_what_was_planned_for_is_a_phrase(workload: str | list[str], words: str) -> None:
+    found = plan(DOMAIN, n=N, epsilon=4.0, workload=workload)
+    assert Alternatives((), plan=found).tables == words
 
 
 def test_nobody_reported() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from mdrr.privacy import in_words
 from mdrr.reporting import report
 from mdrr.reporting.alternatives import alternatives
 from mdrr.tallies import tally_codes
+from tests.reporting.parsed import Page
 
 DOMAIN = mdrr.Domain(
     (
@@ -29,7 +29,6 @@ DOMAIN = mdrr.Domain(
     )
 )
 DESIGN = mdrr.clustered(DOMAIN, [["colour", "smokes"], ["grade"]], p=0.6)
-VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 def people(n: int = 4000) -> pl.DataFrame:
@@ -51,41 +50,6 @@ QUERIES = {
     "red smokers": {"colour": ["red"], "smokes": ["yes"]},
     "third grade smokers": "smokes == 'yes' and grade == 3",
 }
-
-
-class Page(HTMLParser):
-    """Checks that tags nest, and keeps what the tests ask about."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.words))
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attrs for name, attrs in self.seen if name == tag]
 
 
 def page(tmp_path: Path, **options: Any) -> str:

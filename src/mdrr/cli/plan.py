@@ -33,6 +33,9 @@ def plan(
     chart: Annotated[
         Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write the plan as an HTML page.")
+    ] = None,
     out: MaybeOut = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -41,7 +44,8 @@ def plan(
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
 
-    keep_apart(out, [survey, design, dependences])
+    for written in (out, chart, report):
+        keep_apart(written, [survey, design, dependences])
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
@@ -51,6 +55,10 @@ def plan(
         from mdrr.plots import candidates, to_svg
 
         write_text(chart, to_svg(candidates(found), "Predicted error of each candidate design"))
+    if report is not None:
+        from mdrr.reporting import report_plan
+
+        report_plan(found, path=report, learnt=known is not None)
     if as_json:
         print_json(
             {

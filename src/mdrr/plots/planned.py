@@ -84,10 +84,12 @@ def _ticks(low: float, high: float) -> list[float]:
 def percent(share: float) -> str:
     """A share in percent, to two digits or whole; what is past hope is not told apart.
 
-    >>> [percent(share) for share in (0.000512, 0.0996, 0.215, 9.994, 12.34)]
-    ['0.051', '10', '22', '999', 'over 1,000']
+    >>> [percent(share) for share in (0.000512, 0.06, 0.0996, 0.215, 9.994, 12.34)]
+    ['0.051', '6.0', '10', '22', '999', 'over 1,000']
     """
     value = 100 * share
     if value > 1000:
         return "over 1,000"
-    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
+    if value >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

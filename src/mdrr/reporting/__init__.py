@@ -14,8 +14,9 @@ from mdrr.files import write_text
 from mdrr.query import Where
 from mdrr.reporting.contents import gather
 from mdrr.reporting.page import render
+from mdrr.reporting.planned import report_plan
 
-__all__ = ["report"]
+__all__ = ["report", "report_plan"]
 
 
 def report(

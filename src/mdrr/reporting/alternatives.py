@@ -65,6 +65,16 @@ class Alternatives:
     command: str | None = None
 
     @property
+    def tables(self) -> str:
+        """What was planned for, as a phrase."""
+        widths = set() if self.plan is None else {len(names) for names in self.plan.tables}
+        if widths <= {1}:
+            return "one attribute"
+        if widths <= {1, 2}:
+            return "two attributes" if 1 not in widths else "one or two attributes"
+        return "the tables that matter"
+
+    @property
     def rows(self) -> list[Row]:
         """One row a design."""
         if self.plan is None:
@@ -136,6 +146,18 @@ def assumed(domain: Domain) -> Dependences:
     return Dependences(domain.names, values)
 
 
+def distinct(proposed: Plan) -> list[Candidate]:
+    """The candidates of a plan, of those that ask the same only the first."""
+    kept: list[Candidate] = []
+    seen: list[_Asked] = []
+    for candidate in proposed.candidates:
+        asked = _asked(candidate.design)
+        if not any(_alike(asked, other) for other in seen):
+            kept.append(candidate)
+            seen.append(asked)
+    return kept
+
+
 def _telling(design: Design, n: int) -> bool:
     """Whether dependences learnt from n reports are more than noise."""
     pairs = list(combinations(design.domain.names, 2))
@@ -163,17 +185,9 @@ def _known(given: bool, used: bool) -> str:
 def _compared(
     proposed: Plan, design: Design, dependences: Dependences, known: str, command: str
 ) -> Alternatives:
-    kept: list[Candidate] = []
-    asked: list[_Asked] = []
-    for candidate in proposed.candidates:
-        one = _asked(candidate.design)
-        if not any(_alike(one, other) for other in asked):
-            kept.append(candidate)
-            asked.append(one)
-    mine_asked = _asked(design)
-    used = next(
-        (c.name for c, one in zip(kept, asked, strict=True) if _alike(one, mine_asked)), None
-    )
+    kept = distinct(proposed)
+    asked = _asked(design)
+    used = next((c.name for c in kept if _alike(_asked(c.design), asked)), None)
     failed = ""
     if used is None:
         try:

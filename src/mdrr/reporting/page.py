@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import metadata, resources
 from math import isfinite
 from statistics import median
@@ -9,30 +10,45 @@ from typing import Any
 
 from mdrr import plots
 from mdrr.columns import require
+from mdrr.reporting.alternatives import Alternatives
 from mdrr.reporting.contents import Asked, Contents, Margin
 from mdrr.reporting.words import made_words, size_words
 
 
 def render(contents: Contents) -> str:
     """The page as text."""
+    return fill(
+        "page.html",
+        _figures(contents),
+        it=contents,
+        margins=[(margin, _margin_figure(contents, margin)) for margin in contents.margins],
+        missed=_median_misses(contents),
+        others_made=[(other, made_words(other, contents.design)) for other in contents.others],
+    )
+
+
+def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
+    """A page from its template, the figures by name and what else it speaks of."""
     jinja = require("jinja2", "report")
     folder = resources.files("mdrr.reporting")
+    files = {each: (folder / each).read_text(encoding="utf-8") for each in {name, "compared.html"}}
     environment = jinja.Environment(
-        autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja.DictLoader(files),
     )
+    safe = jinja.utils.markupsafe.Markup
     environment.filters.update(
         whole=_whole, one=_one, signed=_signed, size=size_words, budget=_budget, people=_people
     )
-    template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
-    safe = jinja.utils.markupsafe.Markup
-    text: str = template.render(
-        it=contents,
+    environment.filters["drawn"] = safe
+    text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
-        figures={name: safe(svg) for name, svg in _figures(contents).items()},
-        margins=[(margin, safe(_margin_figure(contents, margin))) for margin in contents.margins],
-        missed=_median_misses(contents),
-        others_made=[(other, made_words(other, contents.design)) for other in contents.others],
+        figures={each: safe(svg) for each, svg in figures.items()},
         version=metadata.version("mdrr"),
+        **values,
     )
     return text
 
@@ -68,17 +84,22 @@ def _figures(contents: Contents) -> dict[str, str]:
         charts["privacy"] = plots.privacy(contents.design), f"How often the truth is sent. {words}."
     if contents.dependences is not None:
         charts |= _dependence_charts(contents)
-    compared = contents.alternatives
-    if compared.plan is not None and len(compared.plan.candidates) > 1:
-        words = "; ".join(f"{row.name} {row.error} %" for row in compared.rows[:12])
-        chart = plots.candidates(compared.plan, used=compared.used)
-        charts["alternatives"] = chart, f"Predicted error of each design: {words}."
     drawn = [asked for asked in contents.queries if _drawable(asked, contents)]
     if drawn:
         answers = [asked.answer for asked in drawn]
         words = "Count queries with their intervals; the numbers are in the table above."
         charts["counts"] = plots.counts(answers), words
-    return {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}
+    drawings = {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}
+    return drawings | compared_figure(contents.alternatives)
+
+
+def compared_figure(found: Alternatives) -> dict[str, str]:
+    """The chart of designs, by its name; none where there are not two to compare."""
+    if found.plan is None or len(found.plan.candidates) < 2:
+        return {}
+    words = "; ".join(f"{row.name} {row.error} %" for row in found.rows[:12])
+    chart = plots.candidates(found.plan, used=found.used)
+    return {"alternatives": plots.to_svg(chart, f"Predicted error of each design: {words}.")}
 
 
 def _drawable(asked: Asked, contents: Contents) -> bool:

@@ -1,0 +1,76 @@
+"""The page of a plan: its numbers, its words, and nothing from outside."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import mdrr
+from mdrr.errors import DesignError
+from mdrr.planning import Plan
+from mdrr.plots.planned import percent
+from mdrr.privacy import in_words
+from mdrr.reporting import report_plan
+from tests.reporting.parsed import Page
+
+DOMAIN = mdrr.Domain(
+    tuple(
+        mdrr.Attribute(name, tuple(range(size)))
+        for name, size in {"colour": 3, "smokes": 2, "<grade>": 5}.items()
+    )
+)
+PLAN = mdrr.plan(DOMAIN, n=5000, epsilon=3.0)
+
+
+def text_of(tmp_path: Path, plan: Plan = PLAN, learnt: bool = False) -> str:
+    return report_plan(plan, path=tmp_path / "plan.html", learnt=learnt).read_text("utf-8")
+
+
+def test_page_stands_alone_and_is_accessible(tmp_path: Path) -> None:
+    text = text_of(tmp_path)
+    found = Page(text)
+    assert not re.search(r"https?:|//[a-z]|@import|url\(|<script|<grade>", text)
+    assert len(found.all("h1")) == 1
+    assert len(found.all("table")) == len(found.all("caption")) == 1
+    assert all("scope" in attrs for attrs in found.all("th"))
+    assert [attrs["role"] for attrs in found.all("svg")] == ["img"]
+
+
+def test_page_holds_the_numbers_of_the_plan(tmp_path: Path) -> None:
+    words = Page(text_of(tmp_path)).text
+    first, second = PLAN.candidates[:2]
+    assert (
+        f"With 5,000 people, each spending at most ε = 3, the design “{first.name}” is predicted "
+        f"to err by {percent(first.predicted.error)} % on a typical count; the next best, "
+        f"“{second.name}”, by {percent(second.predicted.error)} %."
+    ) in words
+    for c in (first, second):
+        worst, asked = percent(c.predicted.worst), len(c.design.questionnaires)
+        assert f" {percent(c.predicted.error)} {worst} {asked} " in words
+    for sentence in in_words(PLAN.design):
+        assert sentence in words
+    assert PLAN.design.fingerprint in words
+    assert "in use" not in words
+
+
+def test_page_says_on_what_it_rests(tmp_path: Path) -> None:
+    assert "A pilot tells how much they do" in Page(text_of(tmp_path)).text
+    learnt = Page(text_of(tmp_path, learnt=True)).text
+    assert "dependences that were given tell" in learnt
+    assert "A pilot tells" not in learnt
+
+
+def test_one_attribute_and_a_hopeless_budget(tmp_path: Path) -> None:
+    words = Page(text_of(tmp_path, mdrr.plan(DOMAIN.project(["smokes"]), n=1, epsilon=0.01))).text
+    assert "the next best" not in words
+    assert "counts tell next to nothing" in words
+    assert "A pilot tells" not in words
+
+
+def test_a_plan_without_designs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DesignError, match="no design to show"):
+        text_of(tmp_path, replace(PLAN, candidates=()))
+    assert not list(tmp_path.iterdir())
