@@ -15,7 +15,7 @@ from mdrr.errors import QueryError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_MOST_CELLS = 2**26
+MOST_CELLS = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ def label_mask(attribute: Attribute, labels: Sequence[Label]) -> Mask:
 def cells_shape(names: Sequence[str], domain: Domain) -> tuple[int, ...]:
     """The category counts of some attributes, or an error when there are too many cells."""
     shape = tuple(domain.attribute(name).size for name in names)
-    if math.prod(shape) > _MOST_CELLS:
+    if math.prod(shape) > MOST_CELLS:
         raise QueryError(
             f"a condition over {', '.join(names)} has {math.prod(shape):,} combinations; "
             "join conditions over fewer attributes with 'and'"

@@ -74,6 +74,12 @@ def test_names_are_checked():
         project(np.array([0.5, 0.5]), "best")
 
 
+@pytest.mark.parametrize("values", [[np.nan], [np.nan, 0.5], [np.inf, 1.0], [-np.inf, 1.0], []])
+def test_what_is_no_number_cannot_be_projected(values):
+    with pytest.raises(EstimateError, match="finite number"):
+        nearest(np.array(values))
+
+
 def test_nothing_positive_cannot_be_rescaled():
     with pytest.raises(EstimateError, match="no value is positive"):
         clip_rescale(np.array([-0.5, 0.0]))

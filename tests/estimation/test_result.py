@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdrr.design import Design
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, QueryError, SchemaError
 from mdrr.estimation import METHODS, estimate
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.result import Deviation, Estimate
 from mdrr.protocols import clustered, independent
+from mdrr.tallies import tally_codes
 from tests.cases import MIXED, domain_of
 from tests.chance import ALPHA, surprise
 from tests.people import distribution, records, reported
@@ -179,3 +181,23 @@ def test_what_cannot_be_answered_is_refused(call, kind, complaint):
 
 def test_the_methods_are_listed():
     assert {"product", "adjust"} <= set(METHODS)
+
+
+def test_a_table_too_large_says_what_to_ask_instead():
+    domain = Domain(tuple(Attribute(f"a{i}", ("x", "y")) for i in range(52)))
+    design = independent(domain, p=0.5)
+    rng = np.random.default_rng(1)
+    found = estimate(tally_codes([list(rng.integers(0, 2, (52, 40)))], design), design, "product")
+    with pytest.raises(EstimateError) as caught:
+        found.table(*domain.names)
+    said = str(caught.value)
+    assert f"a table of 52 attributes has {2**52:,} cells (the most is 67,108,864)" in said
+    assert "Name fewer attributes, count sets of combinations with .count({…})" in said
+    assert found.table(*domain.names[:3]).values.shape == (2, 2, 2)
+
+
+def test_swapped_arguments_are_named():
+    design = independent(domain_of(2), p=0.5)
+    tally = tally_codes([[np.array([0, 1])]], design)
+    with pytest.raises(EstimateError, match=r"the tally comes first.*estimate\(tally, design\)"):
+        estimate(design, tally)  # type: ignore[arg-type]

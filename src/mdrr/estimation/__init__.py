@@ -81,6 +81,9 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
         >>> round(count.value), count.low < 700 < count.high
         (700, True)
     """
+    first: Any = tally
+    if isinstance(first, Design):
+        raise EstimateError("the tally comes first, then the design: mdrr.estimate(tally, design)")
     try:
         function = METHODS[method]
     except KeyError:

@@ -37,6 +37,8 @@ def nearest(values: Array) -> Array:
     >>> nearest(np.array([0.7, 0.5, -0.2])).round(3)
     array([0.6, 0.4, 0. ])
     """
+    if not (values.size and np.isfinite(values).all()):
+        raise EstimateError("a distribution is made of one finite number or more; one is missing")
     flat = np.sort(values, axis=None)[::-1]
     excess = np.cumsum(flat) - 1
     ranks = np.arange(1, len(flat) + 1)

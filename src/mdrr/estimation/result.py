@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +17,7 @@ from mdrr.estimation.interval import interval
 from mdrr.estimation.joint import Joint
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
-from mdrr.terms import Term
+from mdrr.terms import MOST_CELLS, Term
 
 MOST_INTERVALS = 10_000
 """Cells of a table up to which their intervals are computed, one query each."""
@@ -157,6 +158,13 @@ class Estimate:
             raise EstimateError(f"an attribute is named twice: {', '.join(names)}")
         for name in names:
             self.domain.index(name)
+        cells = math.prod(self.domain.attribute(name).size for name in names)
+        if cells > MOST_CELLS:
+            raise EstimateError(
+                f"a table of {len(names)} attributes has {cells:,} cells (the most is "
+                f"{MOST_CELLS:,}). Name fewer attributes, count sets of combinations with "
+                ".count({…}), or draw records with .sample(n)"
+            )
         _check_level(level)
         return Table(names, self.joint.table(names), self, level)
 
