@@ -52,6 +52,21 @@ def test_every_attribute_is_shown_when_none_is_named(library):
     assert "600 reports, method auto, 95% intervals" in printed
 
 
+def test_options_are_passed_on(library):
+    options = "--method latent --option classes=2 --option prior=0.75 --option seed=3"
+    fields = answer(f"estimate tally.json -d design.json --table age,smokes {options}")
+    wanted = library("latent", classes=2, prior=0.75, seed=3)
+    table = wanted.table("age", "smokes").values
+    cells = [c["probability"] for c in fields["tables"][0]["cells"]]
+    assert np.allclose(cells, table.ravel(), rtol=0, atol=1e-12)
+    assert not np.allclose(cells, library("latent").table("age", "smokes").values.ravel())
+    count = answer("query", "tally.json", "-d", "design.json", "smokes == 'yes'", *options.split())
+    assert count["value"] == pytest.approx(wanted.count("smokes == 'yes'").value)
+    pairwise = "estimate tally.json -d design.json --method pairwise --table age,smokes"
+    flags = [answer(f"{pairwise} --option shrink={flag}") for flag in ("no", "yes")]
+    assert flags[0] != flags[1]
+
+
 def test_a_projection_is_passed_on(library):
     for projection in ("clip", "bayes"):
         fields = answer(
@@ -80,6 +95,18 @@ def test_tables_go_into_files(library):
         ("--method magic", "no method 'magic'. Known: 'product'"),
         ("--method product --projection magic", "'magic'"),
         ("--projection clip", "'auto' takes no --projection"),
+        (
+            "--option sweeps=3",
+            "'auto' has no option 'sweeps'. Known: classes (a whole number), seed (a whole number)",
+        ),
+        ("--method pairwise --option shrink=2", "it is true or false, not '2'"),
+        ("--option classes=many", "--option classes=many: it is a whole number, not 'many'"),
+        ("--method ibu --option tolerance=nan", "it is a number, not 'nan'"),
+        ("--option classes", "give each option once, as classes=VALUE"),
+        ("--option classes=2 --option classes=3", "give each option once, as classes=VALUE"),
+        ("--option seed=-1", "method 'auto' with seed=-1: expected non-negative integer"),
+        ("--option classes=0", "classes=0 must be at least 1"),
+        ("--method magic --option classes=2", "there is no method 'magic'"),
         ("--level 95", "level=95"),
         ("-o t.xlsx", "does not say its format"),
         ("-o t.csv", "several tables go into one .json file"),

@@ -145,3 +145,18 @@ def test_a_gzip_file_that_is_none_or_not_whole_is_named(folder, damaged):
 def test_a_file_nested_without_end_is_refused(folder, command):
     Path("deep.json").write_text("[" * 200_000)
     assert "nested too deeply" in refusal(command)
+
+
+def test_people_come_by_a_pipe_and_reports_leave_zipped(folder):
+    people = Path("people.csv").read_text(encoding="utf-8")
+    done("randomize - -d design.json -o piped.csv.gz --seed 1", stdin=people)
+    done("randomize people.csv -d design.json -o plain.csv --seed 1")
+    plain = Path("plain.csv").read_bytes()
+    assert gzip.decompress(Path("piped.csv.gz").read_bytes()) == plain
+    done("tally - -d design.json -o piped.json", stdin=plain.decode())
+    done("tally piped.csv.gz -d design.json -o zipped.json")
+    tallied = Path("tally.json").read_bytes()
+    assert Path("piped.json").read_bytes() == Path("zipped.json").read_bytes() == tallied
+    said = refusal("adjust - -d design.json -o w.csv", stdin=plain.decode())
+    assert "read twice, and stdin only once" in said
+    assert "named twice" in refusal("tally - - -d design.json -o t.json", stdin=plain.decode())

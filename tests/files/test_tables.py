@@ -199,7 +199,7 @@ def test_a_table_that_fails_half_way_leaves_the_old_file(tmp_path, name):
 def test_what_cannot_be_written_is_refused(tmp_path):
     with pytest.raises(MdrrError, match="there is nothing to write"):
         write_tables(tmp_path / "t.csv", [])
-    for name in ("t.jsonl", "t.csv.gz"):
+    for path in (tmp_path / "t.jsonl", tmp_path / "t.parquet.gz", "-"):
         with pytest.raises(MdrrError, match=r"tables are written as \.csv"):
-            write_tables(tmp_path / name, [pa.table({"a": [1]})])
+            write_tables(path, [pa.table({"a": [1]})])
     assert os.listdir(tmp_path) == []

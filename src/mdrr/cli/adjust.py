@@ -32,10 +32,13 @@ def adjust(
     """Weigh the randomized records so that their margins are the estimated ones (Algorithm 2)."""
     from mdrr.estimation import adjust as rake
     from mdrr.files import write_tables
+    from mdrr.files.streams import STDIN
 
     keep_apart(out, [*reports, design])
     made = load_design(design)
     for path in reports:
+        if str(path) == STDIN:
+            raise MdrrError("reports to weigh are read twice, and stdin only once: give a file")
         if path.suffix.lower() == ".json":
             raise MdrrError(f"{path}: a tally has no records to weigh. Give the reports themselves")
     tally = load_tally(reports, made, quiet=as_json)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method
+from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method, MethodOption
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
-    from mdrr.estimation import Estimate, Table
-    from mdrr.tallies import Tally
+    from mdrr.estimation import Table
 
 EXAMPLE = "mdrr estimate tally.json --design design.json --table sex,income"
 
@@ -35,6 +35,7 @@ def estimate(
     projection: Annotated[
         str | None, typer.Option(help="How estimates become proper: euclidean, clip or bayes.")
     ] = None,
+    option: MethodOption = None,
     level: Level = 0.95,
     out: MaybeOut = None,
     as_json: AsJson = False,
@@ -45,8 +46,9 @@ def estimate(
     asked = [split(names) for names in table or made.domain.names]
     if out is not None:
         _check_out(out, asked)
+    chosen = read_options(method, [*(option or ()), *_projection(method, projection)])
     tally = load_tally(reports, made, quiet=as_json)
-    found = estimated(tally, made, method, projection)
+    found = estimated(tally, made, method, chosen)
     tables = [found.table(*names, level=level) for names in asked]
     fields = {
         "n": found.n,
@@ -75,22 +77,6 @@ def split(names: str) -> tuple[str, ...]:
     ('sex', 'income')
     """
     return tuple(name.strip() for name in names.split(","))
-
-
-def estimated(tally: Tally, design: Design, method: str, projection: str | None = None) -> Estimate:
-    """The estimate of a named method, with the options that it takes."""
-    import inspect
-
-    from mdrr.estimation import METHODS
-    from mdrr.estimation import estimate as by_method
-
-    options: dict[str, Any] = {}
-    if projection is not None:
-        options["projection"] = projection
-        function = METHODS.get(method)
-        if function is not None and "projection" not in inspect.signature(function).parameters:
-            raise EstimateError(f"method {method!r} takes no --projection")
-    return by_method(tally, design, method, **options)
 
 
 def say_bias(design: Design, method: str, names: Sequence[str]) -> None:
@@ -133,6 +119,17 @@ def cells(table: Table) -> list[dict[str, Any]]:
 def table_fields(table: Table) -> dict[str, Any]:
     """What `--json` prints of a table."""
     return {"attributes": list(table.attributes), "cells": cells(table)}
+
+
+def _projection(method: str, projection: str | None) -> list[str]:
+    """The option that `--projection` stands for, if the method has it."""
+    if projection is None:
+        return []
+    try:
+        read_options(method, [f"projection={projection}"])
+    except EstimateError:
+        raise EstimateError(f"method {method!r} takes no --projection") from None
+    return [f"projection={projection}"]
 
 
 def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:

@@ -33,10 +33,17 @@ Seed: TypeAlias = Annotated[
 ]
 Counted: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="REPORTS...", help="Tallies (.json) or reports (.parquet .csv .jsonl)."),
+    typer.Argument(
+        metavar="REPORTS...",
+        help="Tallies (.json) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
+    ),
 ]
 Method: TypeAlias = Annotated[
     str, typer.Option(help="The estimator: auto, product, adjust, latent, …")
+]
+MethodOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the estimator; repeatable."),
 ]
 Level: TypeAlias = Annotated[float, typer.Option(help="Confidence level of the intervals.")]
 TrueData: TypeAlias = Annotated[

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from mdrr.cli.estimate import estimated, say_bias
+from mdrr.cli.estimate import say_bias
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.options import AsJson, Counted, DesignFile, Level, Method
+from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.options import AsJson, Counted, DesignFile, Level, Method, MethodOption
 from mdrr.cli.screen import print_json, print_text
 
 EXAMPLE = "mdrr query tally.json --design design.json \"sex == 'Female' and income in ('>50K',)\""
@@ -21,6 +22,7 @@ def query(
     ],
     design: DesignFile,
     method: Method = "auto",
+    option: MethodOption = None,
     level: Level = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Take the people as a sample of a population.")
@@ -33,7 +35,8 @@ def query(
     keep_apart(None, [*reports, design])
     made = load_design(design)
     wanted = Query.of(where, made.domain)
-    found = estimated(load_tally(reports, made, quiet=as_json), made, method)
+    chosen = read_options(method, option or ())
+    found = estimated(load_tally(reports, made, quiet=as_json), made, method, chosen)
     say_bias(made, method, wanted.attributes)
     of = "population" if population else "people"
     count = found.count(wanted, level=level, of=of)  # type: ignore[arg-type]

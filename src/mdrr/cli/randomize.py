@@ -21,7 +21,10 @@ EXAMPLE = "mdrr randomize people.csv --design design.json -o reports.parquet"
 
 
 def randomize(
-    people: Annotated[Path, typer.Argument(help="True records: .csv, .csv.gz, .tsv or .parquet.")],
+    people: Annotated[
+        Path,
+        typer.Argument(help="True records: .csv, .csv.gz, .tsv or .parquet; - is CSV on stdin."),
+    ],
     design: DesignFile,
     out: Out,
     seed: Seed = None,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.estimate import estimated
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
+from mdrr.cli.methods import estimated
 from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
 from mdrr.cli.screen import print_json, print_text, progress
 from mdrr.errors import EstimateError

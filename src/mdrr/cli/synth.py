@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from mdrr.cli.estimate import estimated
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
+from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodOption, Out
 from mdrr.cli.screen import print_json, print_text
 
 EXAMPLE = "mdrr synth tally.json --design design.json --how sample -n 10000 -o synthetic.csv"
@@ -26,6 +26,7 @@ def synth(
         typer.Option(help="repeat (combinations as often as they are likely) or sample (drawn)."),
     ] = "repeat",
     method: Method = "product",
+    option: MethodOption = None,
     seed: Annotated[int | None, typer.Option(help="To draw the same records again.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +36,8 @@ def synth(
 
     keep_apart(out, [*reports, design])
     made = load_design(design)
-    found = estimated(load_tally(reports, made, quiet=as_json), made, method)
+    chosen = read_options(method, option or ())
+    found = estimated(load_tally(reports, made, quiet=as_json), made, method, chosen)
     records = synthesize(found, n, how=how, seed=seed, backend="pyarrow")  # type: ignore[arg-type]
     written = write_tables(out, [records])
     if as_json:

@@ -16,6 +16,7 @@ import numpy as np
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import TallyError
+from mdrr.files.streams import STDIN, opened, zipping
 from mdrr.files.tables import (
     OnProgress,
     file_format,
@@ -39,11 +40,11 @@ def stated_design(path: str | Path) -> str | None:
         stated = parquet_metadata(path).get(FINGERPRINT.encode())
         return None if stated is None else stated.decode()
     if kind == "jsonl":
-        with Path(path).open(encoding="utf-8") as lines:
-            first = next((line for line in lines if line.strip()), "{}")
+        with opened(path) as (lines, _):
+            first = next((line for line in lines if line.strip()), b"{}").decode("utf-8")
         named = _line(first, f"{path}: line 1").get("design")
         return None if named is None else str(named)
-    if not sidecar(path).exists():
+    if str(path) == STDIN or not sidecar(path).exists():
         return None
     try:
         return str(json.loads(sidecar(path).read_text(encoding="utf-8"))["design"])
@@ -61,7 +62,8 @@ def read_reports(
 
     Arguments:
         path: .csv, .tsv or .parquet of labels, or .jsonl with a line
-            `{"design": …, "questionnaire": …, "codes": […]}` per person.
+            `{"design": …, "questionnaire": …, "codes": […]}` per person; all but Parquet also
+            zipped (.gz). "-" is CSV on stdin.
         design: the design they were made under; refused when the file states another.
         on_progress: called with the share done after each chunk.
     """
@@ -81,7 +83,7 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
     """Write reports, whole or not at all, with the design's fingerprint.
 
     Arguments:
-        path: ends in .parquet, .csv, .tsv or .jsonl.
+        path: ends in .parquet, .csv, .tsv or .jsonl; all but Parquet also in .gz.
         reports: chunk by chunk, in the people's order.
         design: the design they were made under.
 
@@ -165,13 +167,11 @@ def _line(text: str, where: str) -> dict[str, Any]:
 def _read_lines(
     path: str | Path, design: Design, on_progress: OnProgress | None
 ) -> Iterator[Reports]:
-    size = max(Path(path).stat().st_size, 1)
-    with Path(path).open("rb") as lines:
+    with opened(path) as (lines, share):
         rows: list[list[list[int]]] = [[] for _ in design.questionnaires]
         where: list[list[int]] = [[] for _ in design.questionnaires]
-        held, done, seen = 0, 0, False
+        held, seen = 0, False
         for number, line in enumerate(lines, start=1):
-            done += len(line)
             if not line.strip():
                 continue
             q, codes = _checked(line.decode("utf-8"), design, f"{str(path)!r}: line {number}")
@@ -183,7 +183,7 @@ def _read_lines(
                 rows, where = [[] for _ in rows], [[] for _ in rows]
                 held, seen = 0, True
                 if on_progress is not None:
-                    on_progress(done / size)
+                    on_progress(share())
         if held:
             yield _chunk(rows, where, design)
         elif not seen:
@@ -227,7 +227,7 @@ def _chunk(rows: list[list[list[int]]], where: list[list[int]], design: Design) 
 
 def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -> int:
     count = 0
-    with whole(path) as beside, beside.open("w", encoding="utf-8") as out:
+    with whole(path) as beside, beside.open("wb") as raw, zipping(raw, path) as out:
         for chunk in reports:
             lines = [""] * chunk.n
             for q, batch in enumerate(chunk.batches):
@@ -236,6 +236,6 @@ def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -
                 ):
                     report = {"design": design.fingerprint, "questionnaire": q, "codes": codes}
                     lines[row] = json.dumps(report, separators=(",", ":"))
-            out.writelines(f"{line}\n" for line in lines)
+            out.writelines(f"{line}\n".encode() for line in lines)
             count += chunk.n
     return count

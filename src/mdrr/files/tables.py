@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gzip
+import io
 import json
-import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +13,7 @@ from mdrr.columns import require
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.files.spelling import typed_column
+from mdrr.files.streams import STDIN, Rejoined, opened, zipped, zipping
 from mdrr.files.whole import whole, write_text
 
 OnProgress: TypeAlias = Callable[[float], None]
@@ -22,16 +21,18 @@ OnProgress: TypeAlias = Callable[[float], None]
 
 ROWS = 1 << 18
 _BLOCK = 1 << 23
-_NOT_GZIP = "{!r} is not a gzip file, or is not whole"
+_FIRST = 1 << 20
 _FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 
 
 def file_format(path: str | Path) -> str:
-    """`"csv"`, `"tsv"`, `"parquet"` or `"jsonl"`, by the file's ending.
+    """`"csv"`, `"tsv"`, `"parquet"` or `"jsonl"`, by the file's ending; stdin is CSV.
 
-    >>> file_format("people.csv.gz"), file_format("reports.parquet")
-    ('csv', 'parquet')
+    >>> file_format("people.csv.gz"), file_format("reports.parquet"), file_format("-")
+    ('csv', 'parquet', 'csv')
     """
+    if str(path) == STDIN:
+        return "csv"
     name = Path(path).name.lower().removesuffix(".gz")
     formats = {**_FORMATS, ".jsonl": "jsonl", ".ndjson": "jsonl"}
     try:
@@ -46,7 +47,8 @@ def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None
     """True records, chunk by chunk, ready for `mdrr.randomize`.
 
     Arguments:
-        path: CSV (also .csv.gz, .tsv) or Parquet with a column per attribute; others are not read.
+        path: CSV (also .csv.gz, .tsv, or "-" for CSV on stdin) or Parquet with a column per
+            attribute; others are not read.
         domain: what was asked; says how a CSV file's text is to be read.
         on_progress: called with the share done after each chunk.
 
@@ -92,7 +94,7 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, design: str | None 
     """Write tables one after the other as CSV or Parquet, whole or not at all.
 
     Arguments:
-        path: ends in .csv, .tsv or .parquet.
+        path: ends in .csv, .tsv (also .gz) or .parquet.
         tables: PyArrow tables of one schema, whose metadata a Parquet file keeps.
         design: the fingerprint of the design, if these are reports; a CSV file has it beside it.
 
@@ -100,14 +102,16 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, design: str | None 
         How many rows were written.
     """
     kind = file_format(path)
-    if kind == "jsonl" or str(path).lower().endswith(".gz"):
-        raise MdrrError(f"{str(path)!r}: tables are written as .csv, .tsv or .parquet")
+    if kind == "jsonl" or str(path) == STDIN or (kind == "parquet" and zipped(path)):
+        raise MdrrError(
+            f"{str(path)!r}: tables are written as .csv, .tsv (also .csv.gz, .tsv.gz) or .parquet"
+        )
     rows, writer = 0, None
-    with whole(path) as beside:
+    with whole(path) as beside, beside.open("wb") as raw, zipping(raw, path) as out:
         try:
             for table in tables:
                 if writer is None:
-                    writer = _writer(beside, kind, table.schema)
+                    writer = _writer(out, kind, table.schema)
                 writer.write_table(table)
                 rows += table.num_rows
         finally:
@@ -127,12 +131,12 @@ def parquet_metadata(path: str | Path) -> dict[bytes, bytes]:
     return _parquet_file(path, []).schema_arrow.metadata or {}
 
 
-def _writer(path: Path, kind: str, schema: Any) -> Any:
+def _writer(out: Any, kind: str, schema: Any) -> Any:
     if kind == "parquet":
-        return require("pyarrow.parquet", "frames").ParquetWriter(path, schema, compression="zstd")
+        return require("pyarrow.parquet", "frames").ParquetWriter(out, schema, compression="zstd")
     arrow_csv = require("pyarrow.csv", "frames")
     options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
-    return arrow_csv.CSVWriter(str(path), schema, write_options=options)
+    return arrow_csv.CSVWriter(out, schema, write_options=options)
 
 
 def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
@@ -163,7 +167,6 @@ def _csv(
 ) -> Iterator[tuple[Any, float]]:
     pa, arrow_csv = require("pyarrow", "frames"), require("pyarrow.csv", "frames")
     delimiter = "\t" if file_format(path) == "tsv" else ","
-    _need_columns(path, _header(path, delimiter), names)
     trouble: list[str] = []
 
     def bad_row(row: Any) -> str:
@@ -184,25 +187,25 @@ def _csv(
         delimiter=delimiter, newlines_in_values=True, invalid_row_handler=bad_row
     )
     read = arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False)
-    size = max(os.path.getsize(path), 1)
-    with Path(path).open("rb") as raw:
-        zipped = str(path).lower().endswith(".gz")
-        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+    with opened(path) as (stream, share):
         try:
+            first = stream.read(_FIRST)
+            _need_columns(path, _header(path, first, delimiter), names)
             reader = arrow_csv.open_csv(
-                stream, read_options=read, parse_options=parse, convert_options=convert
+                Rejoined(first, stream),
+                read_options=read,
+                parse_options=parse,
+                convert_options=convert,
             )
             for batch in reader:
                 table = pa.Table.from_batches([batch])
-                yield _typed(table, attributes), raw.tell() / size
+                yield _typed(table, attributes), share()
         except pa.ArrowInvalid as error:
             if trouble:
                 raise SchemaError(f"{str(path)!r}: {trouble[0]} has {trouble[1]}") from None
             if "UTF8" in str(error):
                 raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
             raise SchemaError(f"{str(path)!r} cannot be read as CSV") from None
-        except (gzip.BadGzipFile, zlib.error, EOFError):
-            raise SchemaError(_NOT_GZIP.format(str(path))) from None
 
 
 def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
@@ -213,17 +216,15 @@ def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
     return table
 
 
-def _header(path: str | Path, delimiter: str) -> list[str]:
-    opened = gzip.open if str(path).lower().endswith(".gz") else open
+def _header(path: str | Path, first: bytes, delimiter: str) -> list[str]:
+    """The columns' names, from a file's first bytes."""
+    text = io.TextIOWrapper(io.BytesIO(first), encoding="utf-8-sig", newline="")
     try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as text:
-            for row in csv.reader(text, delimiter=delimiter):
-                if row:
-                    return row
+        for row in csv.reader(text, delimiter=delimiter):
+            if row:
+                return row
     except UnicodeDecodeError:
         raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
-    except (gzip.BadGzipFile, zlib.error, EOFError):
-        raise SchemaError(_NOT_GZIP.format(str(path))) from None
     raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
 
 
