@@ -8,7 +8,9 @@ from mdrr.reproduction.claims import check
 from mdrr.reproduction.explanation import explains_all, fits
 from mdrr.reproduction.outcome import Outcome, VariantOutcome
 from mdrr.reproduction.printed import COVERAGES, KEEPS, TABLES
+from mdrr.reproduction.results import median
 from mdrr.reproduction.settings import Settings
+from mdrr.reproduction.verdict import FEWEST, below
 from tests.reproduction.made_up import like_the_paper, sharp, table
 
 FALSE_ANYWAY = (  # formulas, and what is done here whatever the numbers
@@ -30,7 +32,8 @@ def verdict(outcome, words):
 
 def test_what_the_paper_says_of_its_own_numbers():
     """Its tables bear out most of its claims; those they do not are listed here."""
-    false = {text for text, holds in verdicts(like_the_paper()).items() if not holds}
+    found = verdicts(like_the_paper())
+    false = {text for text, holds in found.items() if holds is False}
     surprising = {text for text in false if not any(words in text for words in FALSE_ANYWAY)}
     assert len(false) == len(surprising) + len(FALSE_ANYWAY)
     assert surprising == {
@@ -40,6 +43,79 @@ def test_what_the_paper_says_of_its_own_numbers():
     }
     assert len(verdicts(like_the_paper())) == len(check(like_the_paper()))
     assert all(claim.evidence for claim in check(like_the_paper()))
+
+
+def widened(found, width):
+    """The same medians with bands of another width, as of another number of runs."""
+    return {cell: sharp(m.value, m.paper, width) for cell, m in found.items()}
+
+
+def blurred(width, settings=None):
+    right = like_the_paper(settings)
+    variants = {
+        kind: tuple(
+            VariantOutcome(v.variant, {n: widened(t, width) for n, t in v.tables.items()})
+            for v in listed
+        )
+        for kind, listed in right.variants.items()
+    }
+    return replace(
+        right,
+        figure2=widened(right.figure2, width),
+        figure3=widened(right.figure3, width),
+        joint=widened(right.joint, width),
+        tables={name: widened(table, width) for name, table in right.tables.items()},
+        variants=variants,
+    )
+
+
+ALWAYS = (*FALSE_ANYWAY, "1,814,400", "A larger T_d is better", "The effect of T_d does not")
+"""Claims whose verdict does not hang on the bands: facts, and what exact dependences settle."""
+
+
+def test_wide_bands_leave_every_claim_about_medians_undecided():
+    wide = verdicts(blurred(20.0))
+    told = {text for text, holds in wide.items() if holds is not None}
+    assert {text for text in told if not any(words in text for words in ALWAYS)} == set()
+    assert len(told) == len(ALWAYS)
+    assert len(wide) == len(verdicts(like_the_paper()))
+
+
+def test_more_runs_decide_and_never_turn_a_verdict_round():
+    widths = (20.0, 1.0, 0.3, 0.1, 0.02, 0.001)
+    found = [verdicts(blurred(width)) for width in widths]
+    counts = [sum(holds is None for holds in each.values()) for each in found]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] == 0
+    for text in set(found[0]) - {t for t in found[0] if any(words in t for words in ALWAYS)}:
+        said = [each[text] for each in found if each[text] is not None]
+        assert len(set(said)) == 1, text
+
+
+def test_dependences_learnt_from_reports_leave_t_d_open():
+    words = "A larger T_d is better for small p"
+    assert verdict(blurred(20.0, Settings(dependences="attributes")), words) is None
+
+
+def test_too_few_runs_decide_nothing():
+    for runs, told in ((FEWEST - 1, None), (FEWEST, True)):
+        one, two = (replace(sharp(value), runs=runs) for value in (0.1, 0.2))
+        assert below(one, two) is told
+    errors = [float(k) for k in range(FEWEST)]
+    assert (median(errors).low, median(errors).high) == (0, FEWEST - 1)
+
+
+def test_criteria_are_met_by_the_interval_and_not_by_the_number():
+    words = "At p = 0.7 and σ < 0.3 RR-Clusters is much"
+    right = like_the_paper()
+    for factor, said in ((0.75, True), (0.79, None), (0.81, None), (0.85, False)):
+        figure = {
+            (p, c, m): sharp(right.figure3[p, c, "RR-Independent"].value * factor)
+            if (p, m) == (0.7, "RR-Clusters")
+            else found
+            for (p, c, m), found in right.figure3.items()
+        }
+        assert verdict(replace(right, figure3=figure), words) is said
 
 
 def test_only_what_was_run_is_judged():
@@ -59,16 +135,16 @@ def test_only_what_was_run_is_judged():
 )
 def test_claims_about_figure_2_fail_on_other_numbers(words, change):
     right = like_the_paper()
-    assert verdict(right, words)
+    assert verdict(right, words) is True
     figure = {(c, m, e): sharp(change(c, m, e, f.value)) for (c, m, e), f in right.figure2.items()}
-    assert not verdict(replace(right, figure2=figure), words)
+    assert verdict(replace(right, figure2=figure), words) is False
 
 
 @pytest.mark.parametrize(
     ("words", "p", "method", "factor"),
     [
         ("At p = 0.1 RR-Independent is the most", 0.1, "RR-Clusters", 0.5),
-        ("At p = 0.3 RR-Clusters and RR-Adj", 0.3, "RR-Clusters + Adjustment", 0.75),
+        ("At p = 0.3 RR-Clusters and RR-Adj", 0.3, "RR-Clusters + Adjustment", 0.7),
         ("At p = 0.5 and σ ≥ 0.3 all methods", 0.5, "RR-Clusters", 9),
         ("At p = 0.7 and σ < 0.3 RR-Clusters is much", 0.7, "RR-Clusters", 1.2),
         ("At p = 0.5 and σ < 0.3 RR-Adjustment substantially improves RR-Independent", 0.5,
@@ -84,7 +160,7 @@ def test_claims_about_figure_3_fail_on_other_numbers(words, p, method, factor):
         (q, c, m): sharp(f.value * (factor if (q, m) == (p, method) else 1))
         for (q, c, m), f in right.figure3.items()
     }
-    assert not verdict(replace(right, figure3=figure), words)
+    assert verdict(replace(right, figure3=figure), words) is False
 
 
 @pytest.mark.parametrize(
@@ -107,7 +183,7 @@ def test_claims_about_tables_fail_on_other_numbers(words, one, six):
         tables["table1"] = table("table1", one)
     if six:
         tables["table2"] = table("table2", six)
-    assert not verdict(replace(right, tables=tables), words)
+    assert verdict(replace(right, tables=tables), words) is False
 
 
 def test_t_d_matters_when_it_does():
@@ -116,7 +192,7 @@ def test_t_d_matters_when_it_does():
     steep = table("table1", lambda p, v, d: 0.2 * ((1 - d) if p < 0.5 else (1 + d)))
     assert verdict(replace(right, tables={"table1": steep}), words)
     flat = table("table1", lambda p, v, d: 0.2)
-    assert not verdict(replace(right, tables={"table1": flat}), words)
+    assert verdict(replace(right, tables={"table1": flat}), words) is False
 
 
 def test_joint_is_inaccurate_only_if_worse_everywhere():
@@ -124,7 +200,7 @@ def test_joint_is_inaccurate_only_if_worse_everywhere():
     words = "RR-Joint would be extremely inaccurate"
     assert verdict(right, words)
     better = {**right.joint, (0.7, "whole"): sharp(0.001)}
-    assert not verdict(replace(right, joint=better), words)
+    assert verdict(replace(right, joint=better), words) is False
 
 
 def test_wider_queries_differ_when_they_do():
@@ -137,7 +213,7 @@ def test_wider_queries_differ_when_they_do():
         else v
         for v in right.variants["choices"]
     )
-    assert not verdict(replace(right, variants={"choices": changed}), words)
+    assert verdict(replace(right, variants={"choices": changed}), words) is False
 
 
 def test_explanations():

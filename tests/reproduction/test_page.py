@@ -26,7 +26,9 @@ def test_everything_is_on_the_page(tiny):
         assert f"![{name}](pictures/{name}.svg)" in text
     for errors in TABLES.values():
         assert all(f"| {error:.3f} |" in text for error in errors.values())
-    assert text.count("**holds**") + text.count("**does not hold**") >= 35
+    verdicts = ("**holds**", "**does not hold**", "**cannot be told**")
+    assert sum(text.count(verdict) for verdict in verdicts) >= 35
+    assert "cannot be told from 2 runs" in text
     assert "{relationship, sex, income}" in text
     assert "nan" not in text
 
@@ -85,7 +87,11 @@ def test_files(tiny, tmp_path):
     assert len(fields["table1"]) == 36
     assert len(fields["figure3"]) == 4 * 9 * 5
     assert fields["table1"][0]["paper"] == 0.335
-    assert {claim["holds"] for claim in fields["claims"]} == {True, False}
+    assert {(claim["holds"], claim["verdict"]) for claim in fields["claims"]} == {
+        (True, "holds"),
+        (False, "does not hold"),
+        (None, "cannot be told"),
+    }
 
 
 def test_without_pictures(tiny, tmp_path):

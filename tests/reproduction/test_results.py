@@ -60,8 +60,9 @@ def test_medians_are_told_apart():
     small, same, large = (Median(v, v - 0.0258, v + 0.0258, 0, 1, 1000) for v in (0.2, 0.23, 0.25))
     assert not differ(small, same)  # 0.03 is 2.1 joint standard errors of 0.0142
     assert differ(small, large)
-    assert below(small, large)
-    assert not below(large, small)
+    assert below(small, large) is True
+    assert below(large, small) is False
+    assert below(small, same) is None
 
 
 def test_spread_is_tested_at_its_level():

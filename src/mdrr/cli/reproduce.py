@@ -196,6 +196,7 @@ def _show(outcome: Outcome) -> None:
     from mdrr.reproduction.claims import check
     from mdrr.reproduction.markdown import TITLES, agreement
     from mdrr.reproduction.printed import MOST_CELLS
+    from mdrr.reproduction.verdict import in_all
 
     for name, table in outcome.tables.items():
         rows = []
@@ -213,7 +214,7 @@ def _show(outcome: Outcome) -> None:
     print_table(
         ("section", "the paper says", "here"),
         [(claim.section, claim.text, claim.verdict) for claim in claims],
-        f"{sum(claim.holds for claim in claims)} of {len(claims)} claims hold",
+        in_all(claims, outcome.settings.runs),
     )
     print_text("* differs from the paper by more than chance (99 %)")
 

@@ -214,8 +214,8 @@ def threshold_lines(variants: Sequence[VariantOutcome]) -> str:
     for outcome in variants:
         table = outcome.tables["table1"]
         pairs = [(table[p, m, 0.1], table[p, m, 0.3]) for p in KEEPS for m in MOST_CELLS]
-        better = sum(below(small, large) for small, large in pairs)
-        worse = sum(below(large, small) for small, large in pairs)
+        found = [below(small, large) for small, large in pairs]
+        better, worse = found.count(True), found.count(False)
         lines.append(
             f"- `{outcome.variant.name}`: T_d = 0.1 is better than 0.3 beyond chance in {better} "
             f"of {len(pairs)} cases and worse in {worse}."

@@ -12,6 +12,7 @@ from mdrr.reproduction.outcome import Outcome, epsilons
 from mdrr.reproduction.population import adult_population
 from mdrr.reproduction.printed import KEEPS, LEAST_DEPENDENCES, MOST_CELLS
 from mdrr.reproduction.readings import READINGS
+from mdrr.reproduction.verdict import in_all
 
 
 def page(outcome: Outcome, command: str, pictures: str | None = None) -> str:
@@ -48,9 +49,7 @@ def _opening(outcome: Outcome, command: str) -> Iterator[str]:
         "is ours / paper. The same seed gives the same numbers on any machine with any number of "
         "processes."
     )
-    claims = check(outcome)
-    held = sum(claim.holds for claim in claims)
-    lines = [f"- {held} of the {len(claims)} claims of section 6 checked here hold."]
+    lines = [f"- Of section 6, {in_all(check(outcome), outcome.settings.runs)}."]
     lines += [
         f"- {md.TITLES[name]}: {md.agreement(table)} cells agree with the paper's under the "
         f"`{outcome.settings.matrix}` reading."
@@ -70,8 +69,11 @@ def _opening(outcome: Outcome, command: str) -> Iterator[str]:
 def _claims(outcome: Outcome) -> Iterator[str]:
     yield "## What section 6 claims"
     yield (
-        'A claim holds or not by a criterion fixed in `mdrr/reproduction/claims.py`; "beyond '
-        'chance" is more than 2.58 joint Monte-Carlo standard errors (99 %).'
+        "A claim holds or not by a criterion fixed in `mdrr/reproduction/claims.py`, if the 99 % "
+        "intervals of the differences concerned lie on one side of it; where they straddle it, it "
+        "cannot be told from this many runs. This rule, and what counts as equal (within 10 "
+        "%), were set after the first results were seen, the other thresholds before any run. "
+        '"Beyond chance" is more than 2.58 joint Monte-Carlo standard errors (99 %).'
     )
     yield md.claim_table(check(outcome))
 
