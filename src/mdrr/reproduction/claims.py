@@ -2,8 +2,9 @@
 
 A claim's criterion is fixed here and the same for any number of runs. Its thresholds were chosen
 before any run, but for that of equality (within a tenth), which came with the rule that intervals
-decide, after the first results were seen. "Beyond chance" means that two medians differ by more than 2.58 of their joint Monte-Carlo standard errors (99 %); those of
-Figure 3 answer the same queries, so that their intervals are wider than they need to be.
+decide, after the first results were seen. "Beyond chance" means that two medians differ by more
+than 2.58 of their joint Monte-Carlo standard errors (99 %); those of Figure 3 answer the same
+queries, so that their intervals are wider than they need to be.
 """
 
 from __future__ import annotations
