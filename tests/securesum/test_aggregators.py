@@ -1,11 +1,7 @@
 """Two or three aggregators in one process: exact totals over who is left, or a clean refusal."""
 
-import base64
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +14,12 @@ from mdrr.securesum.message import Message, write
 from mdrr.securesum.opening import total
 from mdrr.securesum.person import make_report
 from mdrr.securesum.ring import Vector
-from mdrr.securesum.roster import Batch, read_pins
+from mdrr.securesum.roster import Batch
 from mdrr.securesum.simulate import Traffic
 from mdrr.securesum.simulate_batch import run_aggregators
 from mdrr.source import SeededSource
-from tests.securesum.group import QUESTION, Group, organiser, people, terms
-
-GROUP = Group(8, minimum=4)
-BATCH = GROUP.batch
+from tests.securesum.aggregating import BATCH, GROUP, aggregator, finish, report, truth_without
+from tests.securesum.group import Group, organiser, people, terms
 
 
 def run(
@@ -44,11 +38,6 @@ def run(
         meddle=meddle,
         traffic=traffic,
     )
-
-
-def truth_without(group: Group, gone: set[str]) -> npt.NDArray[np.int64]:
-    stay = [k for k, one in enumerate(group.identities) if one.id not in gone]
-    return QUESTION.sums([column[stay] for column in group.codes])
 
 
 @pytest.mark.parametrize("operators", [("A", "B"), ("A", "B", "C")])
@@ -147,31 +136,6 @@ def test_a_report_changed_on_its_way_does_not_count(field: str, position: int) -
     assert np.array_equal(totals, truth_without(GROUP, {victim}))
 
 
-def aggregator(position: int = 0, ledger: SqliteLedger | None = None, **more: int) -> Aggregator:
-    return Aggregator(
-        GROUP.aggregators[position],
-        BATCH,
-        [one.id for one in GROUP.identities],
-        ledger or SqliteLedger(":memory:"),
-        **more,
-    )
-
-
-BATCHES = {BATCH.digest: BATCH}
-
-
-@cache
-def reports(k: int, batch: str, seed: int) -> list[Message]:
-    """Sealing is never twice the same: a report is made once."""
-    source = SeededSource(f"{k} {seed}")
-    return make_report(GROUP.identities[k], BATCHES[batch], GROUP.vectors[k], source)
-
-
-def report(k: int, position: int = 0, batch: Batch = BATCH, seed: int = 0) -> Message:
-    BATCHES[batch.digest] = batch
-    return reports(k, batch.digest, seed)[position]
-
-
 def test_what_can_be_rejected_is_rejected() -> None:
     machine = aggregator()
     machine.receive(first := report(0))
@@ -207,19 +171,6 @@ def test_parts_of_two_reports_are_never_mixed() -> None:
     assert np.array_equal(totals, truth_without(GROUP, {GROUP.identities[0].id}))
 
 
-def finish(machines: list[Aggregator]) -> tuple[npt.NDArray[np.int64], int]:
-    close = write(organiser(), "close", BATCH.digest, {})
-    lists = [said for machine in machines for said in machine.receive(close)]
-    openings = [said for said in lists if said.kind == "opening"] + [
-        said
-        for machine in machines
-        for heard in lists
-        if heard.kind == "accepted"
-        for said in machine.receive(heard)
-    ]
-    return total([said for said in openings if said.kind == "opening"], BATCH)
-
-
 def test_a_batch_opens_once_and_for_one_set() -> None:
     machines = [aggregator(0), aggregator(1)]
     for k in range(8):
@@ -234,80 +185,6 @@ def test_a_batch_opens_once_and_for_one_set() -> None:
     said = machines[0].receive(lie)
     assert [message.kind for message in said] == ["abort"]
     assert "two different lists" in str(machines[0].aborted)
-
-
-def test_after_a_restart_a_cheat_still_gets_no_second_opening(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    finish(machines)
-    back = aggregator(0, SqliteLedger(tmp_path / "ledger.sqlite"))
-    assert back.step == "opened"
-    mine = json.loads(back.receive(write(organiser(), "close", BATCH.digest, {}))[0].to_json())
-    fewer = {"reports": mine["body"]["reports"][1:]}
-    back.receive(write(GROUP.aggregators[1], "accepted", BATCH.digest, fewer))
-    assert "opened already, for another set" in str(back.aborted)
-
-
-@pytest.mark.parametrize("crash", range(0, 11, 2))
-def test_an_aggregator_killed_and_brought_back_gives_the_exact_total(
-    crash: int, tmp_path: Path
-) -> None:
-    """Killed after `crash` reports (or after its list, or after its opening), all is sent again."""
-    path = tmp_path / "ledger.sqlite"
-    machines = [aggregator(0, SqliteLedger(path)), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            if k == crash and position == 0:
-                machines[0] = aggregator(0, SqliteLedger(path))
-                assert machines[0].people == crash
-            machines[position].receive(report(k, position))
-    if crash == 8:
-        machines[0].receive(write(organiser(), "close", BATCH.digest, {}))
-    if crash == 10:
-        finish(machines)
-    if crash >= 8:
-        machines[0] = aggregator(0, SqliteLedger(path))
-    totals, n = finish(machines)
-    assert n == 8
-    assert np.array_equal(totals, GROUP.truth)
-
-
-def test_the_ledger_holds_no_share_in_the_clear(tmp_path: Path) -> None:
-    from mdrr.securesum.person import split
-
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    ledger.close()
-    stored = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
-    for k in range(8):
-        source = SeededSource(f"{k} 0")
-        shares = split(GROUP.vectors[k], BATCH, GROUP.identities[k].id, source)
-        assert not any(share in stored for share in shares)
-        assert GROUP.vectors[k].tobytes() not in stored
-    assert GROUP.identities[0].id.encode() in stored  # power: what is stored is found
-
-
-def test_an_opened_batch_leaves_no_report_on_disk(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    sealed = [base64.b64decode(report(k).body["sealed"]) for k in range(8)]
-
-    def stored() -> bytes:
-        return b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
-
-    assert all(one in stored() for one in sealed)  # power: before the opening they are found
-    finish(machines)
-    ledger.close()
-    assert not any(one in stored() for one in sealed)
 
 
 def test_a_second_batch_that_differs_by_a_few_people_is_refused() -> None:
@@ -424,77 +301,9 @@ def test_an_aggregator_can_ask_for_more_people_than_the_terms() -> None:
     assert "fewer than 9" in str(machine.aborted)
 
 
-def test_the_batch_says_whom_one_trusts() -> None:
-    assert "as long as one of Office A, Office B is honest" in BATCH.trust
-    alone = Group(8, minimum=4, operators=("Office A", "Office A")).batch
-    assert "run by Office A, who can therefore read every single answer" in alone.trust
-    for batch in (BATCH, alone):
-        assert "what the aggregators call themselves, which nobody checked" in batch.trust
-        assert "call themselves" not in batch.pinned_trust
-        assert batch.pinned_trust.endswith("The aggregators are the ones you named.")
-
-
-def test_a_batch_is_refused_unless_its_aggregators_are_exactly_those_named() -> None:
-    one, two = (identity.public for identity in GROUP.aggregators)
-    three = people(1, seed=7)[0].public
-    BATCH.check_pins(read_pins([two.pin, one.pin]))  # in any order
-    for pins, reason in (
-        ((one.pin, three.pin), f"it has {two.pin[:16]}…, and lacks {three.pin[:16]}…"),
-        ((one.pin, two.pin, three.pin), f"it has nobody else, and lacks {three.pin[:16]}…"),
-    ):
-        with pytest.raises(ProtocolError, match=reason):
-            BATCH.check_pins(read_pins(pins))
-
-
-@pytest.mark.parametrize("field", ["sealing", "operator"])
-def test_a_pin_holds_the_sealing_key_and_the_operator_too(field: str) -> None:
-    """An organiser that keeps a signing key, and so the id, but changes what else it signs for."""
-    pins = read_pins(one.pin for one in BATCH.aggregators)
-    other = people(1, seed=7)[0].public.sealing if field == "sealing" else "Office Z"
-    swapped = replace(BATCH.aggregators[0], **{field: other})
-    batch = replace(BATCH, aggregators=(swapped, BATCH.aggregators[1]))
-    assert batch.ids == BATCH.ids
-    with pytest.raises(ProtocolError, match="not the ones you named"):
-        batch.check_pins(pins)
-
-
-@pytest.mark.parametrize(
-    ("pins", "reason"),
-    [
-        (["0" * 64], "1 aggregators named: a batch has two or three"),
-        ([f"{k}" * 64 for k in range(4)], "4 aggregators named"),
-        (["0" * 64, "0" * 64], "named twice"),
-        (["0" * 64, "Office A"], "'Office A' is not the id of an aggregator"),
-        (["0" * 64, "A" * 64], "64 lower-case hex digits"),
-    ],
-)
-def test_pins_that_name_no_batch_are_refused(pins: list[str], reason: str) -> None:
-    with pytest.raises(ProtocolError, match=reason):
-        read_pins(pins)
-
-
-@pytest.mark.parametrize(
-    ("operators", "reason"), [(("A",), "two or three"), (("A", "B", "C", "D"), "two or three")]
-)
-def test_impossible_batches_are_refused(operators: tuple[str, ...], reason: str) -> None:
-    with pytest.raises(ProtocolError, match=reason):
-        _ = Group(8, minimum=4, operators=operators).batch
-
-
 def test_aggregators_must_be_named_and_know_the_enrolled() -> None:
     ids = [one.id for one in GROUP.identities]
     with pytest.raises(ProtocolError, match="does not name this aggregator"):
         Aggregator(people(1, seed=8)[0], BATCH, ids, SqliteLedger(":memory:"))
     with pytest.raises(ProtocolError, match="not the one the batch was signed for"):
         Aggregator(GROUP.aggregators[0], BATCH, ids[1:], SqliteLedger(":memory:"))
-
-
-def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"not a database, but long enough to be read as one" * 30)
-    with pytest.raises(ProtocolError, match="not a ledger"):
-        SqliteLedger(tmp_path / "x")
-
-
-def test_a_ledger_is_its_owners_alone(tmp_path: Path) -> None:
-    SqliteLedger(tmp_path / "ledger.sqlite").close()
-    assert (tmp_path / "ledger.sqlite").stat().st_mode & 0o777 == 0o600

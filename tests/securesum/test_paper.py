@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import MemoryHistory
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.paper import STEPS, Party
 from mdrr.securesum.ring import zero_shares
@@ -271,76 +270,6 @@ def test_too_small_a_group_is_refused_by_the_party_herself() -> None:
     assert "at least 6" in str(party.aborted)
 
 
-def test_a_party_asks_for_more_distance_than_the_terms() -> None:
-    group, history = Group(7, seed=3), MemoryHistory()
-    history.remember(frozenset(one.id for one in group.identities[3:]))
-    for minimum, refused in ((3, False), (4, True)):
-        party = Party(
-            group.identities[0],
-            group.roster,
-            group.vectors[0],
-            source=SeededSource(1),
-            history=history,
-            minimum=minimum,
-        )
-        party.start()
-        assert (party.aborted is not None) == refused
-
-
-@pytest.mark.parametrize("leaves", [0, 1, 2, 3])
-def test_a_rerun_without_a_few_people_is_refused(leaves: int, tmp_path: object) -> None:
-    """Seven people; terms ask that groups differ by at least the minimum of 3."""
-    group = Group(7, seed=3)
-    histories = {one.id: MemoryHistory() for one in group.identities}
-    run_paper(group.roster, group.identities, group.vectors, SeededSource(1), histories=histories)
-    stay = group.identities[leaves:]
-    again = Roster.of(terms("paper", 7, seed=50), [one.public for one in stay])
-    parties = run_paper(again, stay, group.vectors[leaves:], SeededSource(2), histories=histories)
-    refused = [party for party in parties.values() if party.aborted]
-    assert bool(refused) == (leaves < 3)
-    if refused:
-        assert f"differs by {leaves}" in str(refused[0].aborted)
-
-
-def test_a_run_that_breaks_off_while_opening_counts_as_opened() -> None:
-    histories = {one.id: MemoryHistory() for one in GROUP.identities}
-
-    def meddle(data: bytes, to: str) -> list[bytes]:
-        return [] if Message.from_json(data).kind == "reveal" else [data]
-
-    run_paper(
-        GROUP.roster,
-        GROUP.identities,
-        GROUP.vectors,
-        SeededSource(1),
-        histories=histories,
-        meddle=meddle,
-    )
-    assert all(history.groups() for history in histories.values())
-    again = Roster.of(terms("paper", 5, seed=9), [one.public for one in GROUP.identities])
-    parties = run_paper(
-        again, GROUP.identities, GROUP.vectors, SeededSource(1), histories=histories
-    )
-    assert all("differs by 0" in str(party.aborted) for party in parties.values())
-
-
-def test_a_run_that_breaks_off_before_opening_may_be_repeated() -> None:
-    histories = {one.id: MemoryHistory() for one in GROUP.identities}
-    run_paper(
-        GROUP.roster,
-        GROUP.identities,
-        GROUP.vectors,
-        SeededSource(1),
-        histories=histories,
-        meddle=lambda data, to: [] if b'"kind":"share"' in data else [data],
-    )
-    again = Roster.of(terms("paper", 5, seed=9), [one.public for one in GROUP.identities])
-    parties = run_paper(
-        again, GROUP.identities, GROUP.vectors, SeededSource(1), histories=histories
-    )
-    assert all(np.array_equal(party.result(), GROUP.truth) for party in parties.values())
-
-
 def test_traffic_grows_with_the_square_of_the_group() -> None:
     counts = []
     for n in (4, 8):
@@ -356,59 +285,3 @@ def test_results_before_the_end_are_refused() -> None:
     with pytest.raises(ProtocolError, match="still at step"):
         party.result()
     assert organiser().id not in GROUP.roster.ids
-
-
-def test_a_party_killed_after_dealing_and_started_again_ends_in_an_abort() -> None:
-    """With a fresh share of her own in place of the one she lost, the sum would be noise."""
-    group, history = Group(3, seed=4), MemoryHistory()
-    first, *others = group.identities
-    parties = [
-        Party(one, group.roster, vector, source=SeededSource(one.id), history=past)
-        for one, vector, past in zip(
-            group.identities, group.vectors, (history, None, None), strict=True
-        )
-    ]
-    accepts = [message for party in parties for message in party.start()]
-    dealt = [
-        message for party in parties for accept in accepts for message in party.receive(accept)
-    ]
-    late = Party(
-        first, group.roster, group.vectors[0], source=SeededSource("again"), history=history
-    )
-    late.start()
-    said = [message for accept in accepts for message in late.receive(accept)]
-    assert [message.kind for message in said] == ["abort"]
-    assert "dealt shares in this run before" in str(late.aborted)
-
-    # Without her notes she deals again; who has used her first share stops at the second.
-    for party in parties[1:]:
-        for message in dealt:
-            if message.to == party._identity.id:
-                party.receive(message)
-    assert {party.step for party in parties[1:]} == {"commit"}
-    lost = Party(first, group.roster, group.vectors[0], source=SeededSource("lost"))
-    lost.start()
-    again = [message for accept in accepts for message in lost.receive(accept)]
-    for message in again:
-        for party in parties[1:]:
-            if message.to == party._identity.id:
-                party.receive(message)
-    assert len(again) == len(others)
-    assert all("two different messages" in str(party.aborted) for party in parties[1:])
-
-
-def test_a_close_group_opened_by_another_run_meanwhile_stops_before_the_reveal() -> None:
-    group, history = Group(4, seed=6), MemoryHistory()
-    mine = group.identities[0].id
-
-    def meddle(data: bytes, to: str) -> list[bytes]:
-        if Message.from_json(data).kind == "share" and to == mine and not history.groups():
-            history.remember(frozenset(group.roster.ids[:-1]))
-        return [data]
-
-    parties = run_paper(
-        group.roster, group.identities, group.vectors, SeededSource(2),
-        histories={mine: history}, meddle=meddle,
-    )  # fmt: skip
-    assert all(party.totals is None for party in parties.values())
-    assert "differs by 1" in str(parties[mine].aborted)
