@@ -13,6 +13,7 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker, typical_weight
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import latent, one_way
+from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.spread import BlendSpread
 from mdrr.estimation.tabled import TabledJoint, fit_margins, fit_pairs
@@ -52,13 +53,14 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
     alone, share = _shares(tally, design, pairs, options, seed)
     blend = Blend(by_model, by_product, alone, share)
+    assert isinstance(model.spread, FittedSpread)
     weight = typical_weight(by_model if share > 0.5 else by_product, pairs)
     return Estimate(
         domain=design.domain,
         n=tally.n,
         method="auto",
         joint=TabledJoint(design.domain, model.joint, blend),
-        spread=BlendSpread(blend, model.spread),
+        spread=BlendSpread(blend, model.spread.resampled),
         notes={
             **model.notes,
             "chosen": _chosen(options["classes"], share, weight),

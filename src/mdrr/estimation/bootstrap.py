@@ -25,8 +25,7 @@ _PASSES = 15
 class BootstrapSpread:
     """The spread of a latent class fit over resampled people, each refitted from a warm start.
 
-    It measures how the fit varies, not how wrong the model is: intervals of a model that fits
-    badly cover less than their level.
+    It measures how the fit varies, not how wrong the model is: that is added in `misfit.py`.
 
     Arguments:
         tally: the reports.
@@ -72,7 +71,16 @@ class BootstrapSpread:
             return Deviation(average(self.fits).mass(query), 1.0)  # a resample is the same person
         masses = np.array([mixture.mass(query) for mixture in self.refitted])
         starts = np.array([mixture.mass(query) for mixture in self.fits])
-        within = masses - starts[np.arange(len(masses)) % len(starts)]
-        drawn = self.tally.n / (self.tally.n - 1)  # resamples vary by (n − 1)/n of what people do
-        variance = float(drawn * (within**2).mean() + starts.var() / len(starts))
-        return Deviation(average(self.fits).mass(query), math.sqrt(variance))
+        error = math.sqrt(float(self._variance(masses, starts)))
+        return Deviation(average(self.fits).mass(query), error)
+
+    def variances(self, names: Sequence[str]) -> Array:
+        """The variance of every cell of a table over the refits."""
+        tables = np.array([mixture.table(names) for mixture in self.refitted])
+        return self._variance(tables, np.array([mixture.table(names) for mixture in self.fits]))
+
+    def _variance(self, refitted: Array, starts: Array) -> Array:
+        """Of refits about the fit they started from, and of the mean of fits from other starts."""
+        within = refitted - starts[np.arange(len(refitted)) % len(starts)]
+        drawn = self.tally.n / max(self.tally.n - 1, 1)  # resamples vary by (n − 1)/n of people
+        return np.asarray(drawn * (within**2).mean(axis=0) + starts.var(axis=0) / len(starts))

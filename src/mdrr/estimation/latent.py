@@ -19,6 +19,7 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.bootstrap import BootstrapSpread
 from mdrr.estimation.channel import Stack, stacks
 from mdrr.estimation.em import em, log_likelihood, random_start, step
+from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.mixture import average
 from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.result import Estimate
@@ -70,7 +71,8 @@ def latent(
         seed: for the starts and the choice of held-out reports.
 
     Returns:
-        An estimate whose joint is a mixture of products, with intervals by bootstrap.
+        An estimate whose joint is a mixture of products, with intervals by bootstrap that allow
+        for what the model may miss.
     """
     tally.check(design)
     if not tally.n:
@@ -93,7 +95,10 @@ def latent(
         n=tally.n,
         method="latent",
         joint=mixture,
-        spread=BootstrapSpread(tally, design, tuple(run.mixture for run in runs), margins, prior),
+        spread=FittedSpread(
+            BootstrapSpread(tally, design, tuple(run.mixture for run in runs), margins, prior),
+            mixture,
+        ),
         notes={
             "classes": choice.classes,
             "passes": choice.passes,

@@ -6,7 +6,6 @@ product of the two matrices, which inverts axis by axis, without bias and with k
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from mdrr.design import Design
@@ -14,6 +13,7 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import one_way
+from mdrr.estimation.misfit import allow_dependence
 from mdrr.estimation.product import product
 from mdrr.estimation.project import nearest
 from mdrr.estimation.result import Deviation, Estimate, Of, Spread
@@ -68,26 +68,6 @@ class Proper:
         if found is None:
             return self.base.table(names)
         return fit_margins(nearest(found.values), [self.base.table([name]) for name in names])
-
-
-ASSUMED = 0.2
-"""Cramér's V allowed for between attributes that nobody reported together."""
-
-
-def allow_dependence(deviation: Deviation, query: Query) -> Deviation:
-    """A deviation widened for what cannot be known: how attributes asked apart go together.
-
-    With χ²/n = φ² = V²·(min r − 1) for each pair, spread evenly over Π(r − 1) degrees of freedom,
-    the mass p of a set departs from its product with variance φ²·p(1−p)/Π(r − 1).
-    """
-    shape = query.domain.project(query.attributes).shape
-    if len(shape) < 2:
-        return deviation
-    phi = ASSUMED**2 * (min(shape) - 1) * math.comb(len(shape), 2)
-    freedom = math.prod(size - 1 for size in shape)
-    inside = min(max(deviation.centre, 0.0), 1.0)
-    variance = deviation.error**2 + phi * inside * (1 - inside) / freedom
-    return Deviation(deviation.centre, math.sqrt(variance))
 
 
 @dataclass(frozen=True, eq=False)

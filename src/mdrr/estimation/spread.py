@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mdrr.estimation.pairwise import allow_dependence
-from mdrr.estimation.result import Deviation, Of, Spread
+from mdrr.estimation.bootstrap import BootstrapSpread
+from mdrr.estimation.misfit import allow_dependence, misfit, mixed
+from mdrr.estimation.result import Deviation, Of
 from mdrr.estimation.tabled import small
 from mdrr.query import Query
 
@@ -19,35 +18,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BlendSpread:
-    """The spread of blended tables.
+    """The spread of blended tables, each ω of the way from what models say to the unbiased one.
 
-    A shrunk table has ω² of the unbiased variance and (1−ω)² of the error of what it is drawn from:
-    the model's variance over resamples, and the squared error that its distance to the unbiased
-    table leaves possible, shared among the cells as if they were alike. Standard errors are mixed
-    as the tables are, as if errors went together.
+    The models are latent classes and products; what is known of the former's variance is taken for
+    both, and their squared error is seen from the blended table's distance to the unbiased one.
+
+    Arguments:
+        blend: makes the tables.
+        resampled: how the latent classes vary over resampled people.
     """
 
     blend: Blend
-    model: Spread
+    resampled: BootstrapSpread
+    _known: dict[tuple[str, ...], float] = field(default_factory=dict, repr=False)
 
     def deviation(self, query: Query, of: Of, /) -> Deviation:
         """The estimate's mass and its standard error."""
         names = query.attributes
-        inner = self.model.deviation(query, of)
-        if not names or not small(names, self.blend.model.design.domain):
+        inner = self.resampled.deviation(query, of)
+        if not names or not small(names, query.domain):
             return inner
-        mask = query.mask()
-        error = 0.0
-        of_model = self.blend.alone if len(names) == 1 else self.blend.share
-        if len(names) > 2:
-            of_model = 1.0
-        for maker, share in ((self.blend.model, of_model), (self.blend.product, 1 - of_model)):
-            found = maker.shrunk(names)
-            if found.unbiased is None:
-                return allow_dependence(inner, query)
-            _, noise = found.unbiased.count(mask.astype(np.float64), population=of == "population")
-            part = mask.sum() / mask.size
-            bias = found.bias * part * (1 - part) * mask.size / max(mask.size - 1, 1)
-            rest = (1 - found.weight) ** 2 * (inner.error**2 + bias)
-            error += share * math.sqrt(found.weight**2 * noise + rest)
-        return Deviation(float(self.blend.table(names)[mask].sum()), error)
+        found = self.blend.model.shrunk(names).unbiased
+        if found is None:
+            return allow_dependence(inner, query)
+        weight, table = self._weight(names), self.blend.table(names)
+        if names not in self._known:
+            variances = self.resampled.variances(names)
+            self._known[names] = misfit(found, table, variances, weight=weight)
+        blended = Deviation(float(table[query.mask()].sum()), inner.error)
+        return mixed(blended, found, query, of, self._known[names], weight=weight)
+
+    def _weight(self, names: Sequence[str]) -> float:
+        """ω: how far the table is drawn to the unbiased one."""
+        share = {1: self.blend.alone, 2: self.blend.share}.get(len(names), 1.0)
+        drawn = self.blend.model.shrunk(names).weight, self.blend.product.shrunk(names).weight
+        return share * drawn[0] + (1 - share) * drawn[1]
