@@ -1,20 +1,24 @@
-"""How often intervals hold the truth: every estimator, random counts over two attributes.
+"""How often intervals hold the truth: every estimator, counts and single cells.
 
     python -m benchmarks.coverage    # writes benchmarks/results/coverage.json, docs/coverage.md
 
-Each cell of the page is the share of 95 % intervals that hold the people's true count, over random
-sets of a tenth of two attributes' combinations, and how wide they are: the mean half-width as a
-share of all people.
+Intervals of one randomization share its noise, so randomizations are the sample: the standard error
+of a coverage is that of a mean over them. For a population the records are a law, from which people
+are drawn anew each time. The page's words are in `coverage_page.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.data import People, load
+from benchmarks.coverage_page import document
+from benchmarks.data import People, correlated, load, network
 
 import mdrr
 from mdrr.query import Query
@@ -22,99 +26,190 @@ from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_reports
 from mdrr.terms import Term
 
-METHODS = ("pairwise", "ibu", "latent", "auto")
-DATA = ("adult", "network")
 LEVEL = 0.95
+RARE = 10
 RESULTS = Path("benchmarks/results/coverage.json")
+PEOPLE = 10_000
 
 
-def designs(people: People) -> dict[str, mdrr.Design]:
-    found = {"independent, ε = 10.69": mdrr.independent(people.domain, epsilon=10.69)}
-    for epsilon in (2.0, 4.62, 15.92):
-        plan = mdrr.plan(people.domain, n=people.n, epsilon=epsilon)
-        found[f"planned, ε = {epsilon:g}"] = plan.design
-    return found
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question: which kind, the set, the true share, and whether one cluster answers it."""
+
+    kind: str
+    query: Query
+    truth: float
+    inside: bool
 
 
-def queries(people: People, count: int, rng: np.random.Generator) -> list[tuple[Query, float]]:
-    found = []
-    while len(found) < count:
-        first, second = sorted(rng.choice(len(people.domain.names), 2, replace=False))
-        names = (people.domain.names[first], people.domain.names[second])
-        truth = people.table(names)
-        mask = np.zeros(truth.size, dtype=np.bool_)
-        mask[rng.choice(truth.size, max(1, round(0.1 * truth.size)), replace=False)] = True
-        mask = mask.reshape(truth.shape)
-        if truth[mask].sum() > 0:
-            found.append((Query(people.domain, (Term(names, mask),)), float(truth[mask].sum())))
-    return found
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Some people, a design, and how many randomizations of each method to judge."""
+
+    people: People
+    about: str
+    design: mdrr.Design
+    methods: dict[str, int]
+    whose: tuple[str, ...] = ("people",)
 
 
-def measure(people: People, design: mdrr.Design, seeds: int, count: int) -> dict[str, list[float]]:
-    held: dict[str, list[bool]] = {method: [] for method in METHODS}
-    widths: dict[str, list[float]] = {method: [] for method in METHODS}
-    for seed in range(seeds):
-        asked = queries(people, count, np.random.default_rng(seed))
-        source = mdrr.SeededSource(f"{people.name}/{design.fingerprint}/{seed}")
-        tally = tally_reports(randomize_codes(people.codes, design, source), design)
-        for method in METHODS:
-            estimate = mdrr.estimate(tally, design, method)
-            for query, truth in asked:
-                found = estimate.count(query, level=LEVEL)
-                held[method].append(found.low <= truth * people.n <= found.high)
-                widths[method].append((found.high - found.low) / 2 / people.n)
-    return {m: [float(np.mean(held[m])), float(np.mean(widths[m]))] for m in METHODS}
+def questions(people: People, design: mdrr.Design, rng: np.random.Generator) -> Iterator[Asked]:
+    """Ten sets of a tenth of two attributes' combinations, ten cells, ten rare cells (1 to 9
+    people), and five categories of one attribute."""
+    names = people.domain.names
+    homes = [set(c.attributes) for q in design.questionnaires for c in q.clusters]
+    together = [set(q.attributes) for q in design.questionnaires]
+    alone = len(design.questionnaires) == 1
+
+    def asked(kind: str, chosen: tuple[str, ...], mask: np.ndarray, table: np.ndarray) -> Asked:
+        if not any(set(chosen) <= met for met in together):
+            kind = f"{kind}, asked of nobody together"
+        inside = len(chosen) == 1 or (alone and any(set(chosen) <= home for home in homes))
+        query = Query(people.domain, (Term(chosen, mask),))
+        return Asked(kind, query, float(table[mask].sum()), inside)
+
+    for _ in range(10):
+        first, second = sorted(rng.choice(len(names), 2, replace=False))
+        pair = (names[first], names[second])
+        table = people.table(pair)
+        held = rng.choice(table.size, max(1, round(0.1 * table.size)), replace=False)
+        if table.ravel()[held].sum() > 0:
+            yield asked("sets", pair, _mask(table, held), table)
+        yield asked("cells", pair, _mask(table, rng.integers(table.size)), table)
+        rare = np.flatnonzero((table > 0) & (np.rint(table * people.n) < RARE).reshape(table.shape))
+        if len(rare):
+            yield asked("rare cells", pair, _mask(table, rng.choice(rare)), table)
+    for _ in range(5):
+        one = (names[rng.integers(len(names))],)
+        table = people.table(one)
+        yield asked("categories", one, _mask(table, rng.integers(table.size)), table)
 
 
-def run(seeds: int, count: int) -> dict[str, object]:
-    rows = []
-    for name in DATA:
-        people = load(name)
-        for about, design in designs(people).items():
-            found = measure(people, design, seeds, count)
-            rows.append({"data": name, "design": about, "methods": found})
-            shown = {m: [round(v, 4) for v in values] for m, values in found.items()}
-            print(name, about, shown, flush=True)
-    return {"seeds": seeds, "queries": count, "rows": rows}
+def _mask(table: np.ndarray, held: np.ndarray) -> np.ndarray:
+    mask = np.zeros(table.size, dtype=np.bool_)
+    mask[held] = True
+    return mask.reshape(table.shape)
 
 
-HEAD = """# How often intervals hold the truth
-
-Every count and table cell has an interval. `pairwise` and `ibu` centre it on the unbiased count,
-whose variance is known exactly: it holds the truth as often as it says, and is as wide as the
-reports are noisy. `latent` refits resampled reports (a bootstrap from a warm start), which measures
-how the fit varies and not how wrong the model is. `auto` adds to that how wrong the model may be,
-judged by its distance to the unbiased table: narrower intervals than the unbiased ones, nearly as
-often right. Some pairs are asked of nobody at ε = 2: what is said of them comes from a model, and
-all intervals but `latent`'s allow for a Cramér's V of 0.2 that the reports cannot show.
-
-Share of 95 % intervals that hold the people's true count, and mean half-width in per cent of all
-people: random sets of a tenth of two attributes' combinations, {queries} counts on each of {seeds}
-randomizations. `make bench-coverage` made this page.
-
-"""
-
-
-def document(results: dict) -> str:
-    """The page, its numbers from one run."""
-    lines = [
-        "| data | design | " + " | ".join(METHODS) + " |",
-        "|---|---|" + "--:|" * len(METHODS),
+def measure(case: Case) -> list[dict[str, object]]:
+    """One row for each method and whose count it is."""
+    people, design = case.people, case.design
+    seen: dict[tuple[str, str], dict[str, list[np.ndarray]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for round_ in range(max(case.methods.values())):
+        rng = np.random.default_rng([round_, 95])
+        asked = list(questions(people, design, rng))
+        for of in case.whose:
+            rows = rng.integers(people.n, size=people.n)
+            codes = people.codes if of == "people" else [column[rows] for column in people.codes]
+            source = mdrr.SeededSource(f"{people.name}/{design.fingerprint}/{of}/{round_}")
+            tally = tally_reports(randomize_codes(codes, design, source), design)
+            for method, rounds in case.methods.items():
+                if round_ < rounds:
+                    for kind, sums in judged(mdrr.estimate(tally, design, method), asked, of):
+                        seen[method, of][kind].append(sums)
+    return [
+        {
+            "data": people.name,
+            "n": people.n,
+            "design": case.about,
+            "method": method,
+            "of": of,
+            "rounds": case.methods[method],
+            "kinds": {kind: summary(sums) for kind, sums in sorted(kinds.items())},
+        }
+        for (method, of), kinds in seen.items()
     ]
-    for row in results["rows"]:
-        cells = [
-            f"{row['methods'][m][0]:.1%} (± {100 * row['methods'][m][1]:.2f})" for m in METHODS
-        ]
-        lines.append(f"| {row['data']} | {row['design']} | " + " | ".join(cells) + " |")
-    return HEAD.format(**results) + "\n".join(lines) + "\n"
+
+
+def judged(
+    estimate: mdrr.Estimate, asked: Sequence[Asked], of: str
+) -> Iterator[tuple[str, np.ndarray]]:
+    """By kind: how many questions, how many held, the sum of half-widths as shares."""
+    sums: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(3))
+    for one in asked:
+        found = estimate.count(one.query, level=LEVEL, of=of)
+        held = found.low - 1e-6 <= one.truth * estimate.n <= found.high + 1e-6
+        kind = one.kind
+        if estimate.method in ("product", "adjust") and not one.inside:
+            kind = f"{one.kind.partition(',')[0]}, across clusters"
+        sums[kind] += 1, held, (found.high - found.low) / 2 / estimate.n
+    yield from sums.items()
+
+
+def summary(sums: Sequence[np.ndarray]) -> dict[str, float]:
+    """The share held, its standard error over randomizations, and the mean half-width."""
+    table = np.array(sums)
+    count, held, width = table.sum(axis=0)
+    share = held / count
+    rest = table[:, 1] - share * table[:, 0]
+    error = float(np.sqrt((rest**2).sum() * len(table) / max(len(table) - 1, 1)) / count)
+    return {
+        "count": int(count),
+        "held": round(float(share), 5),
+        "error": round(error, 5),
+        "width": round(float(width / count), 6),
+    }
+
+
+def cases(quick: int = 1) -> Iterator[Case]:
+    """What is measured; `quick` divides the numbers of randomizations."""
+    many, some, few, least = (max(2, rounds // quick) for rounds in (200, 16, 8, 6))
+    made = network(people=PEOPLE)
+    both = ("people", "population")
+    first = {"product": many, "pairwise": many}
+    independent = "independent, ε = 10.69"
+    yield Case(made, independent, mdrr.independent(made.domain, epsilon=10.69), first, both)
+    names = made.domain.names
+    pairs = [names[i : i + 2] for i in range(0, len(names), 2)]
+    clusters = mdrr.clustered(made.domain, pairs, p=0.5)
+    about = f"pairs as clusters, ε = {clusters.epsilon:.1f}"
+    yield Case(made, about, clusters, first | {"adjust": max(2, many // 4)}, both)
+    three = made.domain.project(names[:3])
+    part = People("network", three, made.codes[:3], made.about)
+    for epsilon in (2.0, 6.0):
+        design = mdrr.joint(three, epsilon=epsilon)
+        yield Case(
+            part,
+            f"three attributes jointly, ε = {epsilon:g}",
+            design,
+            {"product": many, "adjust": many},
+            both,
+        )
+    design = mdrr.independent(three, epsilon=4.0)
+    yield Case(part, "three attributes, independent, ε = 4", design, first | {"ibu": many}, both)
+    for epsilon in (2.0, 4.62, 15.92):
+        design = mdrr.plan(made.domain, n=made.n, epsilon=epsilon).design
+        yield Case(made, f"planned, ε = {epsilon:g}", design, {"pairwise": many}, both)
+    for people, rounds in ((made, few), (correlated(people=PEOPLE), few), (load("adult"), least)):
+        methods = {"ibu": some if people is made else rounds, "latent": rounds, "auto": rounds}
+        if people is not made:
+            methods = {"product": rounds, "adjust": rounds, "pairwise": rounds} | methods
+        design = mdrr.independent(people.domain, epsilon=10.69)
+        yield Case(people, independent, design, methods | {"adjust": rounds})
+        for epsilon in (2.0, 4.62, 15.92):
+            design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
+            kept = {m: r for m, r in methods.items() if m not in ("product", "adjust")}
+            yield Case(people, f"planned, ε = {epsilon:g}", design, kept)
+    handful = network(people=30)
+    methods = dict.fromkeys(("product", "adjust", "pairwise", "latent", "auto"), many)
+    design = mdrr.independent(handful.domain, epsilon=10.69)
+    yield Case(handful, independent, design, methods | {"latent": some, "auto": some})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--quick", type=int, default=1, help="divide the randomizations by this")
     options = parser.parse_args()
-    results = run(options.seeds, options.queries)
+    rows: list[dict[str, object]] = []
+    for case in cases(options.quick):
+        found = measure(case)
+        rows += found
+        for row in found:
+            shown = {k: (v["held"], v["error"]) for k, v in row["kinds"].items()}
+            print(row["data"], row["design"], row["method"], row["of"], shown, flush=True)
+    results = {"level": LEVEL, "rows": rows}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     Path("docs/coverage.md").write_text(document(results), encoding="utf-8")
 
