@@ -9,6 +9,7 @@ from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.adjust import Adjustment, adjust, rake
 from mdrr.estimation.auto import auto
+from mdrr.estimation.correspondence import correspondence
 from mdrr.estimation.ibu import ibu
 from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
 from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
@@ -35,6 +36,7 @@ __all__ = [
     "auto",
     "bayesian_update",
     "clip_rescale",
+    "correspondence",
     "dispersion",
     "estimate",
     "ibu",
@@ -53,6 +55,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "pairwise": pairwise,
     "ibu": ibu,
     "latent": latent,
+    "correspondence": correspondence,
     "auto": auto,
 }
 

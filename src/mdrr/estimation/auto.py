@@ -1,4 +1,4 @@
-"""The default: what held-out reports say is best between latent classes, products and inversion."""
+"""The default: what held-out reports say is best between models, products and inversion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker, typical_weight
-from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.estimation.correspondence import MOST_CATEGORIES, correspondence
+from mdrr.estimation.joint import Factor, Joint, ProductJoint
 from mdrr.estimation.latent import latent, one_way
 from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.result import Estimate
@@ -24,18 +25,25 @@ from mdrr.tallies import Group, Tally
 _MOST_PAIRS = 100
 _HELD_OUT = 1 / 3
 _TRUST = 4.0
-"""Belief in the latent classes before looking: their share is 1, give or take 1/√4."""
+"""Belief before looking: a share is what it is expected to be, give or take 1/√4."""
+
+Shares = tuple[float, float, float]
+"""Of the latent classes, the correspondence analysis and the product; they sum to 1."""
+
+_LATENT, _AXES, _PRODUCT = np.eye(3)
 
 
 def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int = 0) -> Estimate:
     """Estimate without having to choose a method.
 
-    Held-out reports choose how many latent classes to fit. Every table asked for is drawn towards
-    its unbiased estimate as far as the latter's noise allows, once from the latent classes and once
-    from the product of its margins, and the two are mixed by the share c that is nearest to the
-    unbiased two-way tables of held-out people:
-    c = (Σ ⟨l − p, u − p⟩/V + t) / (Σ |l − p|²/V + t), cut to [0, 1], with V the mean variance of
-    u's cells. The t draws c towards the latent classes where held-out people cannot tell.
+    Three models are fitted: latent classes, as many as held-out reports choose; the axes of a
+    correspondence analysis; and the product of the margins. Every table asked for is drawn from
+    each model towards its unbiased estimate as far as the latter's noise allows, and the three are
+    mixed by the shares c that come nearest to the unbiased tables u of held-out people: the least
+    Σ |Σ c_b·b − u|²/v + t·|c − c₀|², with v the mean variance of u's cells. The t is for where
+    held-out people cannot tell. There, pairs are the correspondence analysis's, whose axes vanish
+    by themselves where nothing can be seen, and single attributes are the latent classes' if they
+    are reported jointly with others: a likelihood makes more of such reports than inversion.
 
     Arguments:
         tally: the reports.
@@ -47,14 +55,14 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
         An estimate whose notes say what was chosen and why.
     """
     model = latent(tally, design, classes=classes, seed=seed)
-    by_model = Shrinker(model.joint, tally, design)
-    by_product = Shrinker(_product(tally, design), tally, design)
+    others, axes = _others(tally, design)
+    makers = tuple(Shrinker(base, tally, design) for base in (model.joint, *others))
     pairs = list(islice(combinations(design.domain.names, 2), _MOST_PAIRS))
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
-    alone, share = _shares(tally, design, pairs, options, seed)
-    blend = Blend(by_model, by_product, alone, share)
+    alone, shares = _shares(tally, design, pairs, options, seed)
+    blend = Blend(makers, alone, shares)
+    weight = typical_weight(makers[int(np.argmax(shares))], pairs)
     assert isinstance(model.spread, FittedSpread)
-    weight = typical_weight(by_model if share > 0.5 else by_product, pairs)
     return Estimate(
         domain=design.domain,
         n=tally.n,
@@ -63,18 +71,28 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
         spread=BlendSpread(blend, model.spread.resampled),
         notes={
             **model.notes,
-            "chosen": _chosen(options["classes"], share, weight),
-            "why": _why(model, share, weight),
-            "latent_share": share,
-            "latent_share_alone": alone,
+            "axes": axes,
+            "chosen": _chosen(options["classes"], axes, shares, weight),
+            "why": _why(model, axes, shares, weight),
+            "shares": shares,
+            "shares_alone": alone,
             "unbiased_weight": weight,
         },
     )
 
 
-def _product(tally: Tally, design: Design) -> ProductJoint:
+def _others(tally: Tally, design: Design) -> tuple[tuple[Joint, Joint], int]:
+    """The correspondence analysis and the product, and how many axes there are.
+
+    Of more categories than can be analysed there are none, and both are the product.
+    """
     margins = zip(design.domain.names, one_way(tally, design), strict=True)
-    return ProductJoint(design.domain, tuple(Factor((name,), margin) for name, margin in margins))
+    factors = tuple(Factor((name,), margin) for name, margin in margins)
+    product = ProductJoint(design.domain, factors)
+    if sum(design.domain.shape) > MOST_CATEGORIES:
+        return (product, product), 0
+    found = correspondence(tally, design)
+    return (found.joint, product), int(found.notes["axes"])
 
 
 def _shares(
@@ -83,36 +101,68 @@ def _shares(
     pairs: Sequence[tuple[str, str]],
     options: dict[str, int],
     seed: int,
-) -> tuple[float, float]:
+) -> tuple[Shares, Shares]:
     """c of single attributes and of pairs: tables of some people, unbiased ones of the others.
 
-    Held-out people differ from the others, and errors below that difference cannot be seen; so c is
-    lowered to the share of the randomization in the noise.
+    Held-out people differ from the others, and errors below that difference cannot be seen; so the
+    models' shares are lowered to that of the randomization in the noise, in favour of the product,
+    which is drawn to the unbiased table where that is nearly exact.
     """
+    clusters = [cluster for q in design.questionnaires for cluster in q.clusters]
+    together = any(len(cluster.attributes) > 1 for cluster in clusters)
+    expected = _LATENT if together else _AXES
     train, test = split(tally, _HELD_OUT, seed)
     try:
         model = latent(train, design, **options, fits=1, seed=seed)
-        by_product = Shrinker(_product(train, design), train, design)
+        others, _ = _others(train, design)
     except EstimateError:  # too few people to split
-        return 1.0, 1.0
-    by_model = Shrinker(model.joint, train, design)
+        return _as_shares(expected), _as_shares(_AXES)
+    makers = [Shrinker(base, train, design) for base in (model.joint, *others)]
 
-    def share(tables: Sequence[tuple[str, ...]]) -> float:
-        along = length = randomized = total = 0.0
+    def shares(tables: Sequence[tuple[str, ...]], expected: Array) -> Shares:
+        gram = np.zeros((3, 3))
+        randomized = total = 0.0
         for names in tables:
             held = unbiased(test, design, names)
             if held is None:
                 continue
-            first, second = by_product.table(names), by_model.table(names)
             noise = float(held.variances(population=True).sum())
             randomized, total = randomized + float(held.variances().sum()), total + noise
             if noise > 0:
-                along += float(((second - first) * (held.values - first)).sum()) / noise
-                length += float(((second - first) ** 2).sum()) / noise
-        found = min(max(along / length, 0.0), 1.0) if length > 0 else 1.0
-        return found * (randomized / total if total > 0 else 1.0)
+                gaps = np.stack([(maker.table(names) - held.values).ravel() for maker in makers])
+                gram += gaps @ gaps.T / (noise / held.values.size)
+        found = nearest_mixture(gram + _TRUST * np.eye(3), _TRUST * expected)
+        seen = randomized / total if total > 0 else 1.0
+        return _as_shares(seen * found + (1 - seen) * _PRODUCT)
 
-    return share([(name,) for name in design.domain.names]), share(pairs)
+    return shares([(name,) for name in design.domain.names], expected), shares(pairs, _AXES)
+
+
+def _as_shares(values: Array) -> Shares:
+    latent_share, axes_share, product_share = (float(value) for value in values)
+    return latent_share, axes_share, product_share
+
+
+def nearest_mixture(gram: Array, pull: Array) -> Array:
+    """The shares c ≥ 0, Σ c = 1, that minimise cᵀGc − 2·pullᵀc: for few shares, all faces tried.
+
+    >>> nearest_mixture(np.diag([1.0, 3.0]), np.zeros(2))
+    array([0.75, 0.25])
+    """
+    size = len(pull)
+    best, least = np.full(size, 1 / size), np.inf
+    for count in range(1, size + 1):
+        for face in map(list, combinations(range(size), count)):
+            system = np.ones((count + 1, count + 1))
+            system[:count, :count] = gram[np.ix_(face, face)]
+            system[count, count] = 0.0
+            found = np.linalg.solve(system, np.append(pull[face], 1.0))[:count]
+            shares = np.zeros(size)
+            shares[face] = found
+            value = float(shares @ gram @ shares - 2 * pull @ shares)
+            if (found >= 0).all() and value < least:
+                best, least = shares, value
+    return best
 
 
 def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
@@ -128,42 +178,40 @@ def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
     return Tally(tally.fingerprint, tuple(kept)), Tally(tally.fingerprint, tuple(held))
 
 
-def _chosen(classes: int, share: float, weight: float) -> str:
+def _chosen(classes: int, axes: int, shares: Shares, weight: float) -> str:
     if weight > 0.9:
         return "unbiased"
-    if share < 0.1 or classes == 1:
-        return "product" if weight < 0.1 else "product and unbiased"
-    model = "latent" if share > 0.9 else "latent and product"
-    return model if weight < 0.1 else f"{model} and unbiased"
+    named = ["latent" if classes > 1 else "product", "correspondence" if axes else "product"]
+    parts = [n for n, share in zip([*named, "product"], shares, strict=True) if share >= 0.1]
+    return " and ".join(dict.fromkeys(parts if weight < 0.1 else [*parts, "unbiased"]))
 
 
-def _why(model: Estimate, share: float, weight: float) -> str:
+def _why(model: Estimate, axes: int, shares: Shares, weight: float) -> str:
     tried = model.notes["held_out"]
     text = f"{model.notes['classes']} latent classes"
     if tried:
         shown = ", ".join(f"{entry[0]}: {entry[2]:.5f}" for entry in tried)
         text += f" predict held-out reports best (mean log-likelihood by classes: {shown})"
     return (
-        f"{text}; held-out tables lie {share:.0%} of the way from products to the latent classes; "
-        f"tables are drawn {weight:.0%} of the way to the unbiased ones"
+        f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
+        f"correspondence analysis ({axes} axes) and {shares[2]:.0%} products; tables are drawn "
+        f"{weight:.0%} of the way to the unbiased ones"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Blend:
-    """Makes tables between one shrinker's and another's.
+    """Makes tables between those of several shrinkers.
 
     Arguments:
-        model: from the latent classes.
-        product: from the product of the margins.
-        alone: the model's share in single attributes.
-        share: the model's share in pairs.
+        makers: from the latent classes, the correspondence analysis and the product.
+        alone: their shares in single attributes.
+        shares: their shares in pairs.
     """
 
-    model: Shrinker
-    product: Shrinker
-    alone: float
-    share: float
+    makers: tuple[Shrinker, ...]
+    alone: Shares
+    shares: Shares
     _known: dict[tuple[str, ...], Array] = field(default_factory=dict, repr=False)
 
     def table(self, names: tuple[str, ...], /) -> Array:
@@ -172,15 +220,20 @@ class Blend:
             self._known[names] = self._made(names)
         return self._known[names]
 
-    def _made(self, names: tuple[str, ...]) -> Array:
+    def parts(self, names: Sequence[str]) -> list[tuple[Shrinker, float]]:
+        """The shrinkers that make a table of some attributes, and their shares."""
         if len(names) > 2:
-            pairs = {
-                (i, j): self.table((names[i], names[j]))
-                for i, j in combinations(range(len(names)), 2)
-            }
-            return fit_pairs(self.model.table(names), pairs)
-        share = self.alone if len(names) == 1 else self.share
-        mixed = share * self.model.table(names) + (1 - share) * self.product.table(names)
+            return [(self.makers[0], 1.0)]
+        shares = self.alone if len(names) == 1 else self.shares
+        return [(m, share) for m, share in zip(self.makers, shares, strict=True) if share > 0]
+
+    def _made(self, names: tuple[str, ...]) -> Array:
+        mixed = sum(share * maker.table(names) for maker, share in self.parts(names))
         if len(names) == 1:
-            return mixed
-        return fit_margins(mixed, [self.table((name,)) for name in names])
+            return np.asarray(mixed)
+        if len(names) == 2:
+            return fit_margins(np.asarray(mixed), [self.table((name,)) for name in names])
+        pairs = {
+            (i, j): self.table((names[i], names[j])) for i, j in combinations(range(len(names)), 2)
+        }
+        return fit_pairs(np.asarray(mixed), pairs)

@@ -1,4 +1,4 @@
-"""How far a blend of model, product and unbiased table may be from the truth."""
+"""How far a blend of models and unbiased table may be from the truth."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class BlendSpread:
     """The spread of blended tables, each ω of the way from what models say to the unbiased one.
 
-    The models are latent classes and products; what is known of the former's variance is taken for
-    both, and their squared error is seen from the blended table's distance to the unbiased one.
+    What is known of the variance of the latent classes is taken for all models, and their squared
+    error is seen from the blended table's distance to the unbiased one.
 
     Arguments:
         blend: makes the tables.
@@ -38,7 +38,7 @@ class BlendSpread:
         inner = self.resampled.deviation(query, of)
         if not names or not small(names, query.domain):
             return inner
-        found = self.blend.model.shrunk(names).unbiased
+        found = self.blend.makers[0].shrunk(names).unbiased
         if found is None:
             return allow_dependence(inner, query)
         weight, table = self._weight(names), self.blend.table(names)
@@ -50,6 +50,4 @@ class BlendSpread:
 
     def _weight(self, names: Sequence[str]) -> float:
         """ω: how far the table is drawn to the unbiased one."""
-        share = {1: self.blend.alone, 2: self.blend.share}.get(len(names), 1.0)
-        drawn = self.blend.model.shrunk(names).weight, self.blend.product.shrunk(names).weight
-        return share * drawn[0] + (1 - share) * drawn[1]
+        return sum(share * maker.shrunk(names).weight for maker, share in self.blend.parts(names))

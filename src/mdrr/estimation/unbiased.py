@@ -179,6 +179,16 @@ class Unbiased:
         drawn = self._sampling + (1 / self.people if population else 0.0)
         return np.asarray(total + drawn * (inside - inside**2))
 
+    def margin_variances(self, axis: int) -> Array:
+        """The variances of the table's sums over all axes but one, about the people's own."""
+        shape = self.values.shape
+        found = []
+        for at in range(shape[axis]):
+            mask = np.zeros(shape)
+            np.moveaxis(mask, axis, 0)[at] = 1.0
+            found.append(self.count(mask)[1])
+        return np.array(found)
+
     def count(self, mask: Array, *, population: bool = False) -> tuple[float, float]:
         """The unbiased mass of a set of cells, and its variance."""
         value = noise = 0.0
