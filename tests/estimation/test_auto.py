@@ -35,8 +35,8 @@ def odd_people(n):
 )
 def test_is_near_the_best_method(design, people_of):
     columns = people_of(N)
-    errors = {method: [] for method in ("product", "pairwise", "latent", "auto")}
-    for seed in range(2):
+    errors = {m: [] for m in ("product", "pairwise", "latent", "correspondence", "auto")}
+    for seed in range(5):
         tally = reports(columns, design, seed)
         for method in errors:
             errors[method].append(distance(estimate(tally, design, method), columns))

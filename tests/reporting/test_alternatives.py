@@ -17,7 +17,7 @@ from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.planning import plan, predict
 from mdrr.plots.planned import percent
 from mdrr.reporting import alternatives as module
-from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives, assumed
+from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
@@ -74,7 +74,7 @@ def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
     design = mdrr.clustered(DOMAIN, [["a", "b"], ["c", "d"]], epsilon=4.0)
     found = alternatives(design, N)
     assert found.plan is not None
-    expected = predict(design, N, found.plan.tables, dependences=assumed(DOMAIN))
+    expected = predict(design, N, found.plan.tables, dependences=found.plan.dependences)
     (row,) = [row for row in found.rows if row.used]
     assert (row.name, row.error, row.forged) == (OWN, percent(expected.error), expected.forged)
     errors = [c.predicted.error for c in found.plan.candidates]
@@ -86,13 +86,6 @@ def test_other_shares_of_people_are_another_design() -> None:
     uneven = mdrr.split_questionnaire(DOMAIN, "abcd", epsilon=4.0, shares=[0.7, 0.1, 0.1, 0.1])
     assert alternatives(even, N).used == "sampled 1"
     assert alternatives(uneven, N).used == OWN
-
-
-def test_what_is_assumed_is_what_plans_assume() -> None:
-    found = plan(DOMAIN, n=N, epsilon=4.0)
-    for candidate in found.candidates:
-        again = predict(candidate.design, N, found.tables, dependences=assumed(DOMAIN))
-        assert again == candidate.predicted
 
 
 def test_dependences_are_used_where_they_are_more_than_noise() -> None:

@@ -116,12 +116,12 @@ def _noise(found: Unbiased) -> float:
     total = float(found.variances().sum())
     for axis, others in ((0, columns), (1, rows)):
         total -= float(found.margin_variances(axis).sum()) / others
-    return total / ((rows - 1) * (columns - 1))
+    return float(total / ((rows - 1) * (columns - 1)))
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Loadings F, one `(r, k)` array per attribute; how many axes were kept, after how many passes."""
+    """Loadings F, one `(r, k)` array per attribute; how many axes were kept, and the passes."""
 
     loadings: tuple[Array, ...]
     kept: int
@@ -152,9 +152,9 @@ def fit_axes(
     loadings, squares = start, np.zeros((len(flat), size))
     moments = np.stack([loadings[part].T @ loadings[part] for part in parts])
     scales = np.maximum((loadings**2 / flat[:, None] ** 2).sum(axis=0) / free, _LEAST)
-    done = 0
-    for done in range(1, passes + 1):
-        before = loadings.copy()
+    done, moved = 0, np.inf
+    while done < passes and moved >= tolerance:
+        before, done = loadings.copy(), done + 1
         for a, part in enumerate(parts):
             told = np.tensordot(seen.precision[a], moments, axes=1)
             root = np.sqrt(scales) * margins[a][:, None]
@@ -166,8 +166,7 @@ def fit_axes(
             squares[part] = loadings[part] ** 2 + np.einsum("xkk->xk", spread)
             moments[a] = loadings[part].T @ loadings[part] + spread.sum(axis=0)
         scales = np.maximum((squares / flat[:, None] ** 2).sum(axis=0) / free, _LEAST)
-        if np.abs(loadings - before).max() < tolerance:
-            break
+        moved = float(np.abs(loadings - before).max())
     kept = int((np.abs(loadings).max(axis=0) > 10 * tolerance).sum())
     centred = tuple(loadings[part] - loadings[part].mean(axis=0) for part in parts)
     return Axes(centred, kept, done)
@@ -202,9 +201,7 @@ class AxesTables:
             table = np.multiply.outer(table, self.margins[j])
         if len(at) < 2:
             return table
-        pairs = {
-            (i, j): self._pair(at[i], at[j]) for i, j in combinations(range(len(at)), 2)
-        }
+        pairs = {(i, j): self._pair(at[i], at[j]) for i, j in combinations(range(len(at)), 2)}
         return pairs[0, 1] if len(at) == 2 else fit_pairs(table, pairs)
 
     def _pair(self, first: int, second: int) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -25,7 +25,9 @@ Workload: TypeAlias = "str | Iterable[Iterable[str]]"
 _CLUSTER_CELLS = (50, 100, 300, 1000, 3000, 10_000)
 _MOST_SUBSETS = 2048
 _MOST_TABLES = 2000
-_DEPENDENCE = 0.2
+
+DEPENDENCE = 0.2
+"""Cramér's V that every pair is taken to have where nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,9 @@ class Plan:
     epsilon: float
     tables: tuple[Names, ...]
     candidates: tuple[Candidate, ...]
+    dependences: Dependences
+    """What errors were predicted with: as given, or as assumed."""
+    assumed: bool
 
     @property
     def best(self) -> Candidate:
@@ -64,6 +69,14 @@ class Plan:
     def design(self) -> Design:
         """Its design."""
         return self.best.design
+
+    def among(self, candidates: Iterable[Candidate]) -> Plan:
+        """The plan with other candidates, ranked as its own: those that rest on guesses last."""
+        found = sorted(
+            candidates,
+            key=lambda c: (self.assumed and not c.predicted.covered, c.predicted.error),
+        )
+        return replace(self, candidates=tuple(found))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per candidate: predicted errors, ε, questionnaires, weight of a forgery."""
@@ -95,7 +108,8 @@ def plan(
     sampled subsets of 1, 2, … attributes, and the split questionnaire whose subsets and shares of
     people are optimal for the workload. A pair is answered by its unbiased table, by the product of
     its margins, or between them, whichever errs less; without `dependences`, Cramér's V of every
-    pair is taken to be 0.2. The default estimator does better where its model holds.
+    pair is taken to be 0.2, and designs that would never find out, since nobody is asked some of
+    the tables, come last. The default estimator does better where its model holds.
 
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
     for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
@@ -117,14 +131,15 @@ def plan(
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon} must be a positive number")
     tables = _tables(domain, workload)
-    assumed = dependences or _assumed(domain)
+    assumed = dependences or assume(domain)
     found = []
-    for name, design in _designs(domain, tables, epsilon, n, assumed, dependences is not None):
+    for name, design in _designs(domain, tables, epsilon, n, dependences):
         predicted = predict(design, n, tables, dependences=assumed, coverage=coverage)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
-    found.sort(key=lambda candidate: candidate.predicted.error)
-    return Plan(domain, n, epsilon, tables, tuple(found))
+    if not found:
+        raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose a smaller ε")
+    return Plan(domain, n, epsilon, tables, (), assumed, dependences is None).among(found)
 
 
 def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
@@ -144,10 +159,10 @@ def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
     return tables
 
 
-def _assumed(domain: Domain) -> Dependences:
+def assume(domain: Domain) -> Dependences:
     """What is taken for granted when nothing is known."""
     m = len(domain)
-    values = np.full((m, m), _DEPENDENCE)
+    values = np.full((m, m), DEPENDENCE)
     np.fill_diagonal(values, 1.0)
     return Dependences(domain.names, values)
 
@@ -157,15 +172,14 @@ def _designs(
     tables: Sequence[Names],
     epsilon: float,
     n: int,
-    dependences: Dependences,
-    known: bool,
+    dependences: Dependences | None,
 ) -> Iterable[tuple[str, Design]]:
     for name, make in (("independent", independent), ("joint", joint)):
         try:
             yield name, make(domain, epsilon=epsilon)
         except MatrixError:  # more combinations than 48 random bits can tell apart
             continue
-    if known:
+    if dependences is not None:
         seen = set()
         for cells in _CLUSTER_CELLS:
             groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)

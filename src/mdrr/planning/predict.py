@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -87,10 +87,14 @@ def predict(
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
     totals = [_total(design, n, names) for names in tables]
+    singles: dict[str, float] = {}
     errors = []
     for names, (variance, _) in zip(tables, totals, strict=True):
         if dependences is not None and len(names) == 2:
-            variance = _assisted(design, n, names, variance, dependences)
+            for name in names:
+                if name not in singles:
+                    singles[name] = _total(design, n, (name,))[0]
+            variance = _assisted(design.domain, names, variance, singles, dependences)
         errors.append(relative_error(variance, _size(design, names), coverage))
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
@@ -158,12 +162,16 @@ def _size(design: Design, names: Names) -> int:
 
 
 def _assisted(
-    design: Design, n: int, names: Names, variance: float, dependences: Dependences
+    domain: Domain,
+    names: Names,
+    variance: float,
+    singles: Mapping[str, float],
+    dependences: Dependences,
 ) -> float:
     """The variance when the product of the margins may stand in for part of the table."""
-    first, second = (design.domain.attribute(name).size for name in names)
-    bias = product_bias(design.domain, names, dependences)
-    margins = _total(design, n, names[:1])[0] / second + _total(design, n, names[1:])[0] / first
+    first, second = (domain.attribute(name).size for name in names)
+    bias = product_bias(domain, names, dependences)
+    margins = singles[names[0]] / second + singles[names[1]] / first
     learnt = variance / BORROWED
     drawn = bias if math.isinf(variance) else learnt * bias / max(learnt + bias, 1e-300)
     return min(variance, margins + drawn)

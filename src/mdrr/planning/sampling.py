@@ -2,8 +2,9 @@
 
 Asking fewer attributes leaves more budget for each and fewer people for a table. The best trade is
 an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly with the whole
-budget, minimise the mean standard error of the workload's tables over the shares w of people. The
-multiplicative steps w_q ← w_q·√(gradient) are Fellman's (1974).
+budget, minimise the mean standard error of the workload's tables over the shares w of people. Where
+single attributes matter beside wider tables, each kind is half of the matter, and single attributes
+err at most a tenth more than they would if nothing else were asked.
 """
 
 from __future__ import annotations
@@ -11,12 +12,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design, Questionnaire
@@ -25,7 +24,8 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.predict import BORROWED, Names, product_bias, relative_error, squares
+from mdrr.planning.predict import Names, product_bias, relative_error, squares
+from mdrr.planning.shares import Goal, Search
 
 _WHOLE_POOL = 10
 _POOL = 600
@@ -34,6 +34,8 @@ _MOST_CODES = 600
 _LEAST_GAIN = 0.03
 _LEAST_SHARE = 2e-3
 _SPARE = 0.05
+_MOST_SUBSET_EPSILON = 30.0
+"""Above it sets of more than one cell never win: the best size is about r/(e^ε + 1)."""
 
 
 @lru_cache(maxsize=4096)
@@ -50,7 +52,7 @@ def quietest_matrix(cells: int, epsilon: float) -> Matrix:
 
 @lru_cache(maxsize=2**14)
 def _shape(cells: int, epsilon: float) -> Shape | None:
-    if cells > _MOST_CELLS:
+    if cells > _MOST_CELLS or epsilon > _MOST_SUBSET_EPSILON:
         return None
     return best_shape(cells, epsilon, most_codes=_MOST_CODES, least_gain=_LEAST_GAIN)
 
@@ -102,91 +104,52 @@ def best_split(
 ) -> Design | None:
     """The split questionnaire of least predicted mean error, or None where no subset fits.
 
-    Attributes that no table needs still count a little, each alone: a design asks everything.
+    Single attributes that matter beside wider tables bound the search: their mean error is at most
+    a tenth above the least possible. Attributes that no table needs still count a little, each
+    alone: a design asks everything.
 
     Arguments:
         domain: what can be asked.
         tables: the attributes of each table that matters.
         epsilon: the budget of each person.
-        n: how many people will report; the fewer, the less pays what only many can show.
+        n: how many people will report; with dependences, the fewer the less pays what only many
+            can show.
         dependences: how far a pair may be from the product of its margins; any distance if None.
     """
+    wide: list[Names] = [table for table in tables if len(table) > 1]
+    alone: list[Names] = [table for table in tables if len(table) == 1]
     needed = {name for table in tables for name in table}
     spare: list[Names] = [(name,) for name in domain.names if name not in needed]
-    wanted = [*tables, *spare]
-    pool = [s for s in _pool(domain, wanted, epsilon) if _possible(domain, s, epsilon)]
+    pool = _pool(domain, [*tables, *spare], epsilon)
+    pool = [s for s in pool if _possible(domain, s, epsilon)]
     if not pool:
         return None
-    goal = _Goal(
-        singles=_information(domain, [(name,) for name in domain.names], pool, epsilon, n),
-        tables=_information(domain, wanted, pool, epsilon, n),
-        places=[[domain.index(name) for name in table] for table in wanted],
-        sizes=np.array(domain.shape, dtype=np.float64),
-        bias=np.array([product_bias(domain, table, dependences) for table in wanted]),
-        scales=_scales(domain, tables, spare),
-    )
-    if not goal.reached.all():
+    singles = _information(domain, [(name,) for name in domain.names], pool, epsilon, n)
+
+    def goal(wanted: list[Names], others: list[Names]) -> Goal:
+        every = [*wanted, *others]
+        return Goal(
+            singles=singles,
+            tables=_information(domain, every, pool, epsilon, n),
+            places=np.array([[domain.index(t[0]), domain.index(t[-1])] for t in every]),
+            sizes=np.array(domain.shape, dtype=np.float64),
+            bias=np.array([product_bias(domain, table, dependences) for table in every]),
+            scales=_scales(domain, wanted, others),
+        )
+
+    search = Search(goal(wide or alone, spare), goal(alone, []) if wide and alone else None)
+    if not search.goal.reached.all():
         return None
-    shares = goal.optimal()
+    price = search.price()
+    shares = search.shares(price)
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not goal.among(kept).reached.all():
+    if not search.among(kept).goal.reached.all():
         kept = np.flatnonzero(shares > 0)
-    shares = goal.among(kept).optimal()
+    shares = search.among(kept).shares(price)
     used = shares > 1e-6
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Goal:
-    """Σ_t scale_t·√E_t of the shares w, where a table's squared error is that of its better answer.
-
-    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + B/(1 + κ·B·I_t): the noise of
-    its margins, and of its departure from their product, which is B when nobody reports both. Other
-    tables, and all when B is unknown, have E = 1/I_t.
-    """
-
-    singles: Array
-    tables: Array
-    places: list[list[int]]
-    sizes: Array
-    bias: Array
-    scales: Array
-
-    @property
-    def reached(self) -> npt.NDArray[np.bool_]:
-        """Which tables somebody's answers can tell of."""
-        return np.asarray((self.tables.max(axis=1) > 0) | np.isfinite(self.bias))
-
-    def among(self, kept: npt.NDArray[np.int64]) -> _Goal:
-        """The goal when only some questionnaires are used."""
-        return replace(self, singles=self.singles[:, kept], tables=self.tables[:, kept])
-
-    def optimal(self, steps: int = 400) -> Array:
-        """The shares that minimise it, by multiplicative steps."""
-        shares = np.full(self.tables.shape[1], 1 / self.tables.shape[1])
-        for _ in range(steps):
-            shares = shares * np.sqrt(self._gradient(shares))
-            shares /= shares.sum()
-        return shares
-
-    def _gradient(self, shares: Array) -> Array:
-        alone, told = self.singles @ shares, self.tables @ shares
-        total = np.zeros(len(shares))
-        for t, places in enumerate(self.places):
-            if not np.isfinite(self.bias[t]):
-                total += self.scales[t] * told[t] ** -1.5 * self.tables[t]
-                continue
-            a, b = places
-            shrunk = 1 + BORROWED * self.bias[t] * told[t]
-            error = 1 / (alone[a] * self.sizes[b]) + 1 / (alone[b] * self.sizes[a])
-            error += self.bias[t] / shrunk
-            slope = self.singles[a] / (alone[a] ** 2 * self.sizes[b])
-            slope = slope + self.singles[b] / (alone[b] ** 2 * self.sizes[a])
-            slope = slope + BORROWED * (self.bias[t] / shrunk) ** 2 * self.tables[t]
-            total += self.scales[t] / np.sqrt(error) * slope
-        return total
 
 
 def _scales(domain: Domain, tables: Sequence[Names], spare: Sequence[Names]) -> Array:

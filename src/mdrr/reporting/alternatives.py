@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeAlias
 
-import numpy as np
-
 from mdrr.dependence import Dependences
 from mdrr.design import Design
-from mdrr.domain import Domain
 from mdrr.errors import MdrrError
 from mdrr.planning import Candidate, Plan, plan, predict
 from mdrr.plots.planned import percent
@@ -23,8 +20,6 @@ MOST_QUESTIONNAIRES = 2048
 """A design with more of them takes as long to predict."""
 OWN = "this survey's design"
 """The name of the design in use where it is none of a plan's."""
-ASSUMED = 0.2
-"""Cramér's V that a plan takes every pair to have where nothing is known."""
 MOST_NOISE = 0.25
 """Dependences are planned with where unbiased counts of pairs are predicted to err by no more. On
 Adult, estimated ones are then nearer to the true ones than the assumed value is."""
@@ -136,14 +131,7 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
     if proposed is None or not proposed.candidates:
         return Alternatives(("No other design could be computed at this budget.",))
     known = "" if len(design.domain) < 2 else _known(dependences is not None, learnt is not None)
-    return _compared(proposed, design, learnt or assumed(design.domain), known, command)
-
-
-def assumed(domain: Domain) -> Dependences:
-    """What a plan takes for granted where nothing is known, to predict other designs alike."""
-    values = np.full((len(domain), len(domain)), ASSUMED)
-    np.fill_diagonal(values, 1.0)
-    return Dependences(domain.names, values)
+    return _compared(proposed, design, known, command)
 
 
 def distinct(proposed: Plan) -> list[Candidate]:
@@ -182,16 +170,14 @@ def _known(given: bool, used: bool) -> str:
     return f"No dependences were at hand, so {weak}."
 
 
-def _compared(
-    proposed: Plan, design: Design, dependences: Dependences, known: str, command: str
-) -> Alternatives:
+def _compared(proposed: Plan, design: Design, known: str, command: str) -> Alternatives:
     kept = distinct(proposed)
     asked = _asked(design)
     used = next((c.name for c in kept if _alike(_asked(c.design), asked)), None)
     failed = ""
     if used is None:
         try:
-            mine = predict(design, proposed.n, proposed.tables, dependences=dependences)
+            mine = predict(design, proposed.n, proposed.tables, dependences=proposed.dependences)
             if not math.isfinite(mine.error):
                 failed = "some attributes are never asked"
         except (MdrrError, ArithmeticError) as error:
@@ -199,10 +185,8 @@ def _compared(
         else:
             if not failed:
                 used = OWN
-                kept = sorted(
-                    [*kept, Candidate(used, design, mine)], key=lambda c: c.predicted.error
-                )
-    found = replace(proposed, candidates=tuple(kept))
+                kept = [*kept, Candidate(used, design, mine)]
+    found = proposed.among(kept)
     return Alternatives(
         _verdict(found, used, failed), known, found, used, f"{command} -o next.json"
     )

@@ -1,0 +1,128 @@
+"""The shares of people that make what a questionnaire each tells add up to the least error.
+
+Information adds: asking a share w_q of the people questionnaire q tells I_t = Σ_q w_q·J_tq of table
+t, and errors are convex in w. The multiplicative steps w_q ← w_q·√(slope_q) are Fellman's (1974).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.matrix import Array
+from mdrr.planning.predict import BORROWED
+
+_LOSS = 0.1
+"""How much larger a bounded goal may be than the least it could be."""
+_STEPS = 400
+_SEARCH = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Σ_t scale_t·√E_t of the shares w, where a table's squared error is that of its better answer.
+
+    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + B/(1 + κ·B·I_t): the noise of
+    its margins, and of its departure from their product, which is B when nobody reports both. Other
+    tables, and all when B is unknown, have E = 1/I_t.
+
+    Arguments:
+        singles: what each questionnaire tells of every attribute alone, `(attributes, q)`.
+        tables: what it tells of every table, `(tables, q)`.
+        places: the first and the last attribute of each table, `(tables, 2)`.
+        sizes: the attributes' numbers of categories.
+        bias: B of each table, infinite where it is unknown.
+        scales: what a unit of each table's standard error costs.
+    """
+
+    singles: Array
+    tables: Array
+    places: npt.NDArray[np.int64]
+    sizes: Array
+    bias: Array
+    scales: Array
+
+    @property
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Which tables somebody's answers can tell of."""
+        return np.asarray((self.tables.max(axis=1) > 0) | self._known)
+
+    @property
+    def _known(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(np.isfinite(self.bias))
+
+    def among(self, kept: npt.NDArray[np.int64]) -> Goal:
+        """The goal when only some questionnaires are used."""
+        return replace(self, singles=self.singles[:, kept], tables=self.tables[:, kept])
+
+    def error(self, shares: Array) -> float:
+        """Its value."""
+        return float(self.scales @ np.sqrt(self._squares(shares)))
+
+    def slope(self, shares: Array) -> Array:
+        """How fast it falls as each share grows."""
+        known, told = self._known, np.maximum(self.tables @ shares, 1e-100)
+        rates = self.scales / (2 * np.sqrt(self._squares(shares)))
+        bias = np.where(known, self.bias, 0.0)
+        learnt = BORROWED * (bias / (1 + BORROWED * bias * told)) ** 2
+        direct = np.divide(1.0, told**2, out=np.zeros_like(told), where=~known)
+        total = (rates * np.where(known, learnt, direct)) @ self.tables
+        if known.any():
+            alone = self.singles @ shares
+            each = np.zeros(len(alone))
+            for one, other in ((0, 1), (1, 0)):
+                at, beside = self.places[known, one], self.places[known, other]
+                np.add.at(each, at, rates[known] / (alone[at] ** 2 * self.sizes[beside]))
+            total = total + each @ self.singles
+        return np.asarray(total)
+
+    def _squares(self, shares: Array) -> Array:
+        known, told = self._known, self.tables @ shares
+        squares = 1 / np.maximum(told, 1e-100)
+        if known.any():
+            alone = self.singles @ shares
+            first, last = self.places[known].T
+            margins = 1 / (alone[first] * self.sizes[last]) + 1 / (alone[last] * self.sizes[first])
+            bias = self.bias[known]
+            squares[known] = margins + bias / (1 + BORROWED * bias * told[known])
+        return np.asarray(squares)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Minimises the sum of two goals, one of which has a bound: goal + price·bounded."""
+
+    goal: Goal
+    bounded: Goal | None
+
+    def among(self, kept: npt.NDArray[np.int64]) -> Search:
+        """The search when only some questionnaires are used."""
+        return Search(self.goal.among(kept), self.bounded and self.bounded.among(kept))
+
+    def shares(self, price: float, steps: int = _STEPS) -> Array:
+        """The shares that minimise the sum; at an infinite price, the bounded goal alone."""
+        shares = np.full(self.goal.tables.shape[1], 1 / self.goal.tables.shape[1])
+        for _ in range(steps):
+            slope = np.zeros_like(shares) if math.isinf(price) else self.goal.slope(shares)
+            if self.bounded is not None and price > 0:
+                slope = slope + min(price, 1e12) * self.bounded.slope(shares)
+            shares = shares * np.sqrt(slope)
+            shares /= shares.sum()
+        return shares
+
+    def price(self) -> float:
+        """The least price, from 1 on, at which the bounded goal is within its bound, nearly."""
+        if self.bounded is None:
+            return 0.0
+        most = (1 + _LOSS) * self.bounded.error(self.shares(math.inf))
+        if self.bounded.error(self.shares(1.0)) <= most:
+            return 1.0
+        low, high = 1.0, 1e4
+        for _ in range(_SEARCH):
+            middle = math.sqrt(low * high)
+            within = self.bounded.error(self.shares(middle, _STEPS // 2)) <= most
+            low, high = (low, middle) if within else (middle, high)
+        return high
