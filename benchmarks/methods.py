@@ -129,7 +129,9 @@ for _most in (50, 100, 300):
 _SAME = "RR-Independent's reports, method="
 _LIST += [
     Method("pairwise", "ours", f'{_SAME}"pairwise"', _same_reports("pairwise")),
+    Method("ibu", "ours", f'{_SAME}"ibu"', _same_reports("ibu")),
     Method("latent", "ours", f'{_SAME}"latent"', _same_reports("latent")),
+    Method("correspondence", "ours", f'{_SAME}"correspondence"', _same_reports("correspondence")),
     Method("auto", "ours", f'{_SAME}"auto"', _same_reports("auto")),
     Method(
         "plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free, "plan"
