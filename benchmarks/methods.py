@@ -133,9 +133,7 @@ _LIST += [
     Method("latent", "ours", f'{_SAME}"latent"', _same_reports("latent")),
     Method("correspondence", "ours", f'{_SAME}"correspondence"', _same_reports("correspondence")),
     Method("auto", "ours", f'{_SAME}"auto"', _same_reports("auto")),
-    Method(
-        "plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free, "plan"
-    ),
+    Method("plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free),
     Method("SPL", "peer", "multi-freq-ldpy, ε split evenly", _ldpy("SPL"), "multi_freq_ldpy"),
     Method("SMP", "peer", "multi-freq-ldpy, one attribute each", _ldpy("SMP"), "multi_freq_ldpy"),
     Method(

@@ -244,3 +244,9 @@ def test_the_page_is_made_of_the_committed_results():
     for name in CHARTS[: 1 + held_out]:
         assert (ROOT / f"docs/img/{name}.svg").exists()
     assert set(results["methods"]) == set(METHODS)
+
+
+def test_our_own_methods_need_no_other_package():
+    ours = [m for m in METHODS.values() if m.group in ("ours", "paper")]
+    assert "plan + auto" in [m.name for m in ours]
+    assert all(m.needs is None for m in ours)

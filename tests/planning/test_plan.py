@@ -65,7 +65,7 @@ def test_predictions_are_within_a_factor_of_the_simulated_error(name):
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
 def test_the_best_plan_is_best_in_simulation(epsilon):
     found = plan(DOMAIN, n=N, epsilon=epsilon)
-    ranks = [(not c.predicted.covered, c.predicted.error) for c in found.candidates]
+    ranks = [(not c.predicted.covered, c.predicted.loss) for c in found.candidates]
     assert ranks == sorted(ranks)
     assert found.design.epsilon <= epsilon
     best = estimated(found.design)

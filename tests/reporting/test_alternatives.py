@@ -77,8 +77,8 @@ def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
     expected = predict(design, N, found.plan.tables, dependences=found.plan.dependences)
     (row,) = [row for row in found.rows if row.used]
     assert (row.name, row.error, row.forged) == (OWN, percent(expected.error), expected.forged)
-    errors = [c.predicted.error for c in found.plan.candidates]
-    assert errors == sorted(errors)
+    ranks = [(not c.predicted.covered, c.predicted.loss) for c in found.plan.candidates]
+    assert ranks == sorted(ranks)
 
 
 def test_other_shares_of_people_are_another_design() -> None:

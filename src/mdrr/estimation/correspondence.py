@@ -5,7 +5,9 @@ A pair's table is m_a m_bᵀ + Δ_ab, its margins' product and an interaction. I
 That is joint correspondence analysis (Greenacre 1988), here of unbiased tables with noise of known
 size: F_a(x, k) ~ N(0, m_a(x)²·g_k) and u_ab = m_a m_bᵀ + F_a F_bᵀ + noise(v_ab). Variational Bayes
 finds F, and the g_k of an axis that the noise explains as well falls to nothing by itself (MacKay
-1994; Bishop 1999). One pair alone would say nothing where all of them together speak.
+1994; Bishop 1999). One pair alone would say nothing where all of them together speak. What is left
+of an interaction is drawn back to zero by half of its own variance v over its square, Δ(1 − v/2Δ²):
+the mean-field variance is too small, and a little noise in every cell costs more than it brings.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from mdrr.tallies import Tally
 
 MOST_CATEGORIES = 4096
 _LEAST = 1e-12
+_MOST = 1.0
+"""Of g: an axis with g has canonical correlations of about g, and no correlation exceeds 1."""
 
 
 def correspondence(tally: Tally, design: Design, *, axes: int = 8) -> Estimate:
@@ -58,7 +62,7 @@ def correspondence(tally: Tally, design: Design, *, axes: int = 8) -> Estimate:
         domain=design.domain,
         n=tally.n,
         method="correspondence",
-        joint=TabledJoint(design.domain, base, AxesTables(design.domain, margins, found.loadings)),
+        joint=TabledJoint(design.domain, base, AxesTables(design.domain, margins, found)),
         spread=UnbiasedSpread(tally, design, product(tally, design).spread),
         notes={"axes": found.kept, "passes": found.passes},
     )
@@ -121,9 +125,13 @@ def _noise(found: Unbiased) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """Loadings F, one `(r, k)` array per attribute; how many axes were kept, and the passes."""
+    """Loadings F, one `(r, k)` array per attribute, and what of a pair's F_a F_bᵀ to believe.
+
+    `kept` counts the axes that did not vanish, `passes` those over the attributes.
+    """
 
     loadings: tuple[Array, ...]
+    trust: Array
     kept: int
     passes: int
 
@@ -148,10 +156,12 @@ def fit_axes(
     parts = [slice(a, b) for a, b in zip(seen.starts[:-1], seen.starts[1:], strict=True)]
     free = sum(len(m) - 1 for m in margins)
     if not size or not free:
-        return Axes(tuple(np.zeros((len(m), 0)) for m in margins), 0, 0)
+        none = np.zeros((len(margins), len(margins)))
+        return Axes(tuple(np.zeros((len(m), 0)) for m in margins), none, 0, 0)
     loadings, squares = start, np.zeros((len(flat), size))
     moments = np.stack([loadings[part].T @ loadings[part] for part in parts])
-    scales = np.maximum((loadings**2 / flat[:, None] ** 2).sum(axis=0) / free, _LEAST)
+    unsure = np.zeros_like(moments)
+    scales = np.clip((loadings**2 / flat[:, None] ** 2).sum(axis=0) / free, _LEAST, _MOST)
     done, moved = 0, np.inf
     while done < passes and moved >= tolerance:
         before, done = loadings.copy(), done + 1
@@ -164,12 +174,23 @@ def fit_axes(
             loadings[part] = np.einsum("xkl,xl->xk", spread, drawn)
             spread *= (len(root) - 1) / len(root)
             squares[part] = loadings[part] ** 2 + np.einsum("xkk->xk", spread)
-            moments[a] = loadings[part].T @ loadings[part] + spread.sum(axis=0)
-        scales = np.maximum((squares / flat[:, None] ** 2).sum(axis=0) / free, _LEAST)
+            unsure[a] = spread.sum(axis=0)
+            moments[a] = loadings[part].T @ loadings[part] + unsure[a]
+        scales = np.clip((squares / flat[:, None] ** 2).sum(axis=0) / free, _LEAST, _MOST)
         moved = float(np.abs(loadings - before).max())
     kept = int((np.abs(loadings).max(axis=0) > 10 * tolerance).sum())
     centred = tuple(loadings[part] - loadings[part].mean(axis=0) for part in parts)
-    return Axes(centred, kept, done)
+    return Axes(centred, _trust(centred, moments, unsure), kept, done)
+
+
+def _trust(loadings: Sequence[Array], moments: Array, unsure: Array) -> Array:
+    """1 − v/2Δ² of every pair, at least 0; v = E|F_a F_bᵀ|² − |E F_a E F_bᵀ|²."""
+    sizes = np.stack([table.T @ table for table in loadings])
+    squared = np.einsum("akl,blk->ab", sizes, sizes)
+    fixed = moments - unsure
+    variance = np.einsum("akl,blk->ab", moments, moments) - np.einsum("akl,blk->ab", fixed, fixed)
+    part = np.divide(variance, 2 * squared, out=np.ones_like(squared), where=squared > 0)
+    return np.asarray(np.maximum(1 - part, 0.0))
 
 
 def _start(seen: Interactions, flat: Array, axes: int) -> Array:
@@ -191,7 +212,7 @@ class AxesTables:
 
     domain: Domain
     margins: Sequence[Array]
-    loadings: Sequence[Array]
+    axes: Axes
 
     def table(self, names: tuple[str, ...], /) -> Array:
         """The table of some attributes; the least informative one that has its pairs."""
@@ -206,5 +227,6 @@ class AxesTables:
 
     def _pair(self, first: int, second: int) -> Array:
         margins = [self.margins[first], self.margins[second]]
-        table = np.outer(*margins) + self.loadings[first] @ self.loadings[second].T
+        common = self.axes.loadings[first] @ self.axes.loadings[second].T
+        table = np.outer(*margins) + self.axes.trust[first, second] * common
         return fit_margins(np.maximum(table, 0.0), margins)

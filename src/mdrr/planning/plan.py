@@ -41,7 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Candidates, the least predicted error first.
+    """Candidates, the best first: single attributes count more, see `Predicted.loss`.
 
     Example:
         >>> from mdrr.domain import Attribute
@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def best(self) -> Candidate:
-        """The candidate of least predicted error."""
+        """The candidate ranked first."""
         return self.candidates[0]
 
     @property
@@ -74,7 +74,7 @@ class Plan:
         """The plan with other candidates, ranked as its own: those that rest on guesses last."""
         found = sorted(
             candidates,
-            key=lambda c: (self.assumed and not c.predicted.covered, c.predicted.error),
+            key=lambda c: (self.assumed and not c.predicted.covered, c.predicted.loss),
         )
         return replace(self, candidates=tuple(found))
 

@@ -3,8 +3,8 @@
 Asking fewer attributes leaves more budget for each and fewer people for a table. The best trade is
 an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly with the whole
 budget, minimise the mean standard error of the workload's tables over the shares w of people. Where
-single attributes matter beside wider tables, each kind is half of the matter, and single attributes
-err at most a tenth more than they would if nothing else were asked.
+single attributes matter beside wider tables they come first: a per cent of their accuracy is given
+up where that gains five of the others'.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
 from mdrr.planning.predict import Names, product_bias, relative_error, squares
-from mdrr.planning.shares import Goal, Search
+from mdrr.planning.shares import Goal, Trade
 
 _WHOLE_POOL = 10
 _POOL = 600
@@ -104,9 +104,9 @@ def best_split(
 ) -> Design | None:
     """The split questionnaire of least predicted mean error, or None where no subset fits.
 
-    Single attributes that matter beside wider tables bound the search: their mean error is at most
-    a tenth above the least possible. Attributes that no table needs still count a little, each
-    alone: a design asks everything.
+    Single attributes that matter beside wider tables come first: a per cent of their accuracy is
+    given up where that gains five of the others'. Attributes that no table needs still count a
+    little, each alone: a design asks everything.
 
     Arguments:
         domain: what can be asked.
@@ -137,15 +137,14 @@ def best_split(
             scales=_scales(domain, wanted, others),
         )
 
-    search = Search(goal(wide or alone, spare), goal(alone, []) if wide and alone else None)
-    if not search.goal.reached.all():
+    trade = Trade(goal(wide or alone, spare), goal(alone, []) if wide and alone else None)
+    if not trade.second.reached.all():
         return None
-    price = search.price()
-    shares = search.shares(price)
+    shares = trade.shares()
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not search.among(kept).goal.reached.all():
+    if not trade.among(kept).second.reached.all():
         kept = np.flatnonzero(shares > 0)
-    shares = search.among(kept).shares(price)
+    shares = trade.among(kept).shares()
     used = shares > 1e-6
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()

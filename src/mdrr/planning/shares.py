@@ -6,19 +6,15 @@ t, and errors are convex in w. The multiplicative steps w_q ← w_q·√(slope_q
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.matrix import Array
-from mdrr.planning.predict import BORROWED
+from mdrr.planning.predict import BORROWED, WORTH
 
-_LOSS = 0.1
-"""How much larger a bounded goal may be than the least it could be."""
 _STEPS = 400
-_SEARCH = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,37 +88,29 @@ class Goal:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """Minimises the sum of two goals, one of which has a bound: goal + price·bounded."""
+class Trade:
+    """Two goals, of which the first comes first: the least ln(second) + 5·ln(first).
 
-    goal: Goal
-    bounded: Goal | None
+    Arguments:
+        second: a goal.
+        first: one that gives up a per cent where that gains the second five; None for the second
+            alone.
+    """
 
-    def among(self, kept: npt.NDArray[np.int64]) -> Search:
-        """The search when only some questionnaires are used."""
-        return Search(self.goal.among(kept), self.bounded and self.bounded.among(kept))
+    second: Goal
+    first: Goal | None
 
-    def shares(self, price: float, steps: int = _STEPS) -> Array:
-        """The shares that minimise the sum; at an infinite price, the bounded goal alone."""
-        shares = np.full(self.goal.tables.shape[1], 1 / self.goal.tables.shape[1])
-        for _ in range(steps):
-            slope = np.zeros_like(shares) if math.isinf(price) else self.goal.slope(shares)
-            if self.bounded is not None and price > 0:
-                slope = slope + min(price, 1e12) * self.bounded.slope(shares)
+    def among(self, kept: npt.NDArray[np.int64]) -> Trade:
+        """The trade when only some questionnaires are used."""
+        return Trade(self.second.among(kept), self.first and self.first.among(kept))
+
+    def shares(self) -> Array:
+        """The best shares, by multiplicative steps."""
+        shares = np.full(self.second.tables.shape[1], 1 / self.second.tables.shape[1])
+        for _ in range(_STEPS):
+            slope = self.second.slope(shares) / self.second.error(shares)
+            if self.first is not None:
+                slope = slope + WORTH * self.first.slope(shares) / self.first.error(shares)
             shares = shares * np.sqrt(slope)
             shares /= shares.sum()
         return shares
-
-    def price(self) -> float:
-        """The least price, from 1 on, at which the bounded goal is within its bound, nearly."""
-        if self.bounded is None:
-            return 0.0
-        most = (1 + _LOSS) * self.bounded.error(self.shares(math.inf))
-        if self.bounded.error(self.shares(1.0)) <= most:
-            return 1.0
-        low, high = 1.0, 1e4
-        for _ in range(_SEARCH):
-            middle = math.sqrt(low * high)
-            within = self.bounded.error(self.shares(middle, _STEPS // 2)) <= most
-            low, high = (low, middle) if within else (middle, high)
-        return high

@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Designs compared, the least predicted error first, or why there are none.
+    """Designs compared, the best first, or why there are none.
 
     Arguments:
         words: what the comparison says, in sentences.
