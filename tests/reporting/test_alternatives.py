@@ -135,7 +135,7 @@ def test_the_verdict_says_what_a_forger_would_gain() -> None:
         f"{forged[best]:,.0f} people under “{best}”, and {forged['sampled 1']:,.0f} under"
         in (found.words[1])
     )
-    light = alternatives(mdrr.independent(DOMAIN, epsilon=2.0), N)
+    light = alternatives(plan(DOMAIN, n=N, epsilon=2.0).design, N)
     assert not any("forged" in sentence for sentence in light.words)
 
 

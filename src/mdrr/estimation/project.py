@@ -86,7 +86,8 @@ def posterior_mean(values: Array, errors: Array) -> Array:
 
     def means(shift: float) -> Array:
         z = (values - shift) / sigma
-        hazard = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(z))
+        near = np.maximum(z, -30.0)
+        hazard = np.exp(-0.5 * near**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(near))
         return np.asarray(sigma * np.where(z > -30, z + hazard, -1 / np.minimum(z, -1)))
 
     reach = float(np.abs(values).max() + values.size * sigma.max() + 1)

@@ -1,0 +1,153 @@
+"""Axes common to all pairs: found where they are, gone where there is only noise."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import EstimateError
+from mdrr.estimation import estimate
+from mdrr.estimation.correspondence import Interactions, fit_axes, interactions
+from mdrr.estimation.latent import one_way
+from mdrr.planning import split_questionnaire
+from mdrr.protocols import independent, joint, sampled
+from tests.estimation.simulated import DOMAIN, people, reports, truth
+
+SHAPE = (4, 3, 5, 2, 4)
+WIDE = Domain(
+    tuple(Attribute(name, tuple(range(size))) for name, size in zip("abcde", SHAPE, strict=True))
+)
+PAIRS = list(combinations(WIDE.names, 2))
+
+
+def planted(shape, seed=0):
+    """Margins, one axis F with Σ_x F(x) = 0, and exact interactions with a little noise."""
+    rng = np.random.default_rng(seed)
+    margins = [rng.dirichlet(np.full(size, 4.0)) for size in shape]
+    axis = [m * rng.uniform(-1, 1, len(m)) for m in margins]
+    return margins, [a - a.mean() for a in axis]
+
+
+def seen_through(axis, noise, seed=1):
+    rng = np.random.default_rng(seed)
+    starts = tuple(int(at) for at in np.cumsum([0, *(len(a) for a in axis)]))
+    values = np.zeros((starts[-1], starts[-1]))
+    precision = np.zeros((len(axis), len(axis)))
+    for i, j in combinations(range(len(axis)), 2):
+        block = np.outer(axis[i], axis[j]) + noise * rng.standard_normal(
+            (len(axis[i]), len(axis[j]))
+        )
+        block = block - block.mean(axis=0)
+        block = block - block.mean(axis=1, keepdims=True)
+        values[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block / noise**2
+        precision[i, j] = 1 / noise**2
+    return Interactions(values + values.T, precision + precision.T, starts)
+
+
+def test_a_planted_axis_is_found_and_no_other():
+    margins, axis = planted(SHAPE)
+    found = fit_axes(seen_through(axis, 1e-4), margins, 4)
+    assert found.kept == 1
+    for i, j in combinations(range(len(axis)), 2):
+        made = found.trust[i, j] * found.loadings[i] @ found.loadings[j].T
+        assert made == pytest.approx(np.outer(axis[i], axis[j]), abs=1e-3)
+
+
+def test_noise_alone_leaves_no_axis():
+    margins, axis = planted((5, 6, 4, 5, 3, 6))
+    nothing = [0.0 * part for part in axis]
+    kept = [fit_axes(seen_through(nothing, 0.05, seed), margins, 6).kept for seed in range(12)]
+    # An axis of noise stays at most now and then: the largest eigenvalue of noise is below the
+    # threshold of variational Bayes.
+    assert sum(k > 0 for k in kept) <= 2
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        independent(WIDE, epsilon=6.0),
+        joint(WIDE, epsilon=4.0),
+        sampled(WIDE, 2, epsilon=2.0, report="subset"),
+        split_questionnaire(WIDE, ["ab", "bc", "cde", "ad", "e"], epsilon=2.0),
+    ],
+    ids=["independent", "joint", "subsets", "split"],
+)
+def test_the_noise_is_what_it_is_said_to_be(design):
+    n, rng = 4_000, np.random.default_rng(3)
+    columns = [rng.integers(0, size, n).astype(np.uint8) for size in SHAPE]
+    totals = np.zeros((len(SHAPE), len(SHAPE)))
+    rounds = 60
+    for seed in range(rounds):
+        tally = reports(columns, design, seed)
+        margins = [truth(columns, (name,), WIDE) for name in WIDE.names]
+        seen = interactions(tally, design, margins)
+        for i, j in combinations(range(len(SHAPE)), 2):
+            if not seen.precision[i, j]:
+                continue
+            rows = slice(seen.starts[i], seen.starts[i + 1])
+            others = slice(seen.starts[j], seen.starts[j + 1])
+            exact = truth(columns, (WIDE.names[i], WIDE.names[j]), WIDE)
+            exact = exact - np.outer(margins[i], margins[j])
+            exact = exact - exact.mean(axis=0) - exact.mean(axis=1, keepdims=True) + exact.mean()
+            gap = seen.values[rows, others] / seen.precision[i, j] - exact
+            freedom = (SHAPE[i] - 1) * (SHAPE[j] - 1)
+            totals[i, j] += (gap**2).sum() * seen.precision[i, j] / freedom / rounds
+    for i, j in zip(*np.nonzero(totals), strict=True):
+        freedom = (SHAPE[i] - 1) * (SHAPE[j] - 1)
+        # A mean of rounds·freedom squares, each 1 ± √2; z(1e-5) = 4.3, and noise is not quite even.
+        assert abs(totals[i, j] - 1) < 4.3 * np.sqrt(2 / (rounds * freedom)) + 0.1
+
+
+def test_all_pairs_together_show_what_one_alone_does_not():
+    columns = people(12_000, domain=WIDE)
+    design = sampled(WIDE, 2, epsilon=1.0, report="subset")
+    errors = {"product": [], "pairwise": [], "correspondence": []}
+    for seed in range(3):
+        tally = reports(columns, design, seed)
+        for method in errors:
+            found = estimate(tally, design, method)
+            gaps = [found.table(*p).values - truth(columns, p, WIDE) for p in PAIRS]
+            errors[method].append(sum(np.abs(gap).sum() for gap in gaps))
+    means = {method: np.mean(values) for method, values in errors.items()}
+    assert means["correspondence"] < 0.9 * min(means["product"], means["pairwise"])
+
+
+def test_tables_are_proper_and_agree_with_their_margins():
+    columns = people(5_000)
+    design = independent(DOMAIN, epsilon=5.0)
+    found = estimate(reports(columns, design, 1), design, "correspondence")
+    for first, second in combinations(DOMAIN.names, 2):
+        table = found.table(first, second).values
+        assert (table >= 0).all()
+        assert table.sum(axis=1) == pytest.approx(found.table(first).values, abs=1e-8)
+    wide = found.table(*DOMAIN.names).values
+    assert wide.sum() == pytest.approx(1)
+    assert wide.sum(axis=2) == pytest.approx(found.table("a", "b").values, abs=1e-5)
+
+
+def test_what_nobody_reported_together_follows_from_the_axes():
+    columns = people(20_000, domain=WIDE)
+    asked = [p for p in PAIRS if p != ("a", "c")]
+    design = split_questionnaire(WIDE, asked, epsilon=6.0)
+    found = estimate(reports(columns, design, 2), design, "correspondence")
+    exact = truth(columns, ("a", "c"), WIDE)
+    product = np.outer(found.table("a").values, found.table("c").values)
+    error = np.abs(found.table("a", "c").values - exact).sum()
+    assert error < 0.7 * np.abs(product - exact).sum()
+
+
+def test_margins_are_one_way_tables_and_options_are_checked():
+    columns = people(2_000)
+    design = independent(DOMAIN, epsilon=5.0)
+    tally = reports(columns, design, 1)
+    found = estimate(tally, design, "correspondence")
+    for name, margin in zip(DOMAIN.names, one_way(tally, design), strict=True):
+        assert found.table(name).values == pytest.approx(margin)
+    with pytest.raises(EstimateError, match="axes=0 must be at least 1"):
+        estimate(tally, design, "correspondence", axes=0)
+    large = Domain(tuple(Attribute(name, tuple(range(2_500))) for name in "xy"))
+    design = independent(large, epsilon=20.0)
+    tally = reports([np.zeros(10, dtype=np.uint16)] * 2, design, 1)
+    with pytest.raises(EstimateError, match="5,000 categories in all"):
+        estimate(tally, design, "correspondence")

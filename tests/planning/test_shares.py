@@ -1,0 +1,84 @@
+"""Optimal shares: slopes against differences, optimality, and what single attributes give up."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mdrr.dependence import Dependences
+from mdrr.domain import Attribute, Domain
+from mdrr.planning import best_split, predict
+from mdrr.planning.predict import WORTH
+from mdrr.planning.shares import Goal, Trade
+
+SHAPE = (5, 2, 7, 3)
+DOMAIN = Domain(
+    tuple(Attribute(name, tuple(range(size))) for name, size in zip("abcd", SHAPE, strict=True))
+)
+SINGLES = [(name,) for name in DOMAIN.names]
+PAIRS = list(combinations(DOMAIN.names, 2))
+N = 20_000
+
+
+def goal(bias, seed=0, questionnaires=5):
+    rng = np.random.default_rng(seed)
+    return Goal(
+        singles=rng.uniform(50, 200, (3, questionnaires)),
+        tables=rng.uniform(1, 100, (3, questionnaires)),
+        places=np.array([[0, 1], [0, 2], [1, 2]]),
+        sizes=np.array([3.0, 4.0, 2.0]),
+        bias=np.array(bias),
+        scales=np.array([1.0, 2.0, 0.5]),
+    )
+
+
+@pytest.mark.parametrize("bias", [[np.inf] * 3, [0.01, 0.1, 0.0], [np.inf, 0.02, np.inf]])
+def test_slopes_are_how_fast_errors_fall(bias):
+    made, shares = goal(bias), np.array([0.1, 0.3, 0.2, 0.25, 0.15])
+    step = 1e-6
+    for q, slope in enumerate(made.slope(shares)):
+        up, down = shares.copy(), shares.copy()
+        up[q] += step
+        down[q] -= step
+        found = (made.error(down) - made.error(up)) / (2 * step)
+        assert slope == pytest.approx(found, rel=1e-5)
+
+
+@pytest.mark.parametrize("first", [None, goal([np.inf] * 3, seed=2)], ids=["one", "two"])
+def test_no_other_shares_are_better(first):
+    trade = Trade(goal([np.inf] * 3), first)
+
+    def loss(shares):
+        value = np.log(trade.second.error(shares))
+        return value if first is None else value + WORTH * np.log(first.error(shares))
+
+    best = trade.shares()
+    assert best.sum() == pytest.approx(1)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        other = best * np.exp(0.3 * rng.standard_normal(len(best))) + rng.choice([0, 0.02])
+        assert loss(best) <= loss(other / other.sum()) + 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+def test_single_attributes_give_up_a_per_cent_only_for_five(epsilon):
+    both = best_split(DOMAIN, [*SINGLES, *PAIRS], epsilon, n=N)
+    singles = best_split(DOMAIN, SINGLES, epsilon, n=N)
+    pairs = best_split(DOMAIN, PAIRS, epsilon, n=N)
+    alone = {d: predict(d, N, SINGLES).error for d in (both, singles, pairs)}
+    together = {d: predict(d, N, PAIRS).error for d in (both, pairs)}
+    assert alone[singles] <= alone[both] * 1.001
+    assert together[pairs] <= together[both] * 1.001
+    assert alone[both] < 1.15 * alone[singles]
+    gained = np.log(together[both] / together[pairs])
+    assert gained <= WORTH * np.log(alone[pairs] / alone[both]) + 1e-3
+
+
+def test_pairs_known_to_be_unrelated_need_not_be_asked():
+    none = Dependences(DOMAIN.names, np.eye(4))
+    design = best_split(DOMAIN, [*SINGLES, *PAIRS], 2.0, n=N, dependences=none)
+    blind = best_split(DOMAIN, [*SINGLES, *PAIRS], 2.0, n=N)
+    total = sum(q.weight for q in design.questionnaires)
+    alone = sum(q.weight for q in design.questionnaires if len(q.attributes) == 1)
+    others = sum(q.weight for q in blind.questionnaires if len(q.attributes) == 1)
+    assert alone / total > others / sum(q.weight for q in blind.questionnaires)
