@@ -137,3 +137,16 @@ def test_intervals_of_attributes_asked_apart_allow_for_dependence():
         alone = estimate(tally, design, "product").count({"a": [0], "b": [0]})
         wide = found.count({"a": [0], "b": [0]})
         assert wide.high - wide.low > alone.high - alone.low
+
+
+def test_the_reason_given_is_the_likelihoods():
+    design = independent(DOMAIN, epsilon=3.0)
+    said = set()
+    for seed in range(4):
+        notes = estimate(reports(people(300, seed), design, seed), design, method="auto").notes
+        values = {entry[0]: entry[2] for entry in notes["held_out"]}
+        best = values[notes["classes"]] == max(values.values())
+        assert ("held-out reports best" in notes["why"]) == best
+        assert ("held-out reports as well as any" in notes["why"]) == (not best)
+        said.add(best)
+    assert False in said

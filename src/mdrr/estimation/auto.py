@@ -191,10 +191,12 @@ def _why(model: Estimate, axes: int, shares: Shares, weight: float) -> str:
     text = f"{model.notes['classes']} latent classes"
     if tried:
         shown = ", ".join(f"{entry[0]}: {entry[2]:.5f}" for entry in tried)
-        text += f" predict held-out reports best (mean log-likelihood by classes: {shown})"
+        best = max(tried, key=lambda entry: entry[2])[0] == model.notes["classes"]
+        text += f" predict held-out reports {'best' if best else 'as well as any'}"
+        text += f" (mean log-likelihood by classes: {shown})"
     return (
         f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
-        f"correspondence analysis ({axes} axes) and {shares[2]:.0%} products; tables are drawn "
+        f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} products; tables are drawn "
         f"{weight:.0%} of the way to the unbiased ones"
     )
 

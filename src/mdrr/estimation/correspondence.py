@@ -148,7 +148,8 @@ def fit_axes(
 
     F_a(x) has the covariance S_a(x) = (Σ_b E[F_bᵀF_b]/v_ab + diag(1/(m_a(x)² g)))⁻¹ and the mean
     S_a(x)·Σ_b F_bᵀ Δ_ab(x)/v_ab; then g_k is the mean of E[F(x, k)²]/m(x)², over the Σ(r − 1)
-    categories that are free.
+    categories that are free. Rows and columns of an interaction sum to zero, so that in these
+    expectations only (r − 1)/r of S_a counts.
     """
     flat = np.concatenate(margins)
     start = _start(seen, flat, axes)
