@@ -122,3 +122,6 @@ def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
     over = "plan --survey survey.toml --n 1000 --epsilon 3 --report survey.toml"
     assert "written over" in refusal(over)
     assert Path("survey.toml").read_text(encoding="utf-8") == survey
+    both = "plan --survey survey.toml --n 1000 --epsilon 3 -o both.json --report ./both.json"
+    assert "written twice" in refusal(both)
+    assert not Path("both.json").exists()

@@ -145,8 +145,18 @@ def test_workloads_and_refusals():
         plan(DOMAIN, n=0, epsilon=1.0)
     with pytest.raises(DesignError, match="epsilon"):
         plan(DOMAIN, n=N, epsilon=-1.0)
+    with pytest.raises(DesignError, match="n=nan"):
+        plan(DOMAIN, n=float("nan"), epsilon=1.0)
+    for coverage in (0.0, 1.0, 2.0, float("nan")):
+        with pytest.raises(DesignError, match="coverage"):
+            plan(DOMAIN, n=N, epsilon=1.0, coverage=coverage)
     with pytest.raises(DesignError, match="empty"):
         plan(DOMAIN, n=N, epsilon=1.0, workload=[])
+    with pytest.raises(DesignError, match="twice: a, a"):
+        plan(DOMAIN, n=N, epsilon=1.0, workload=[("a", "a")])
+    named = Domain((Attribute("sex", ("x", "y")), Attribute("age", ("x", "y"))))
+    with pytest.raises(DesignError, match=r"\('sex',\)"):
+        plan(named, n=N, epsilon=1.0, workload=["sex"])
     with pytest.raises(DesignError, match="share"):
         split_questionnaire(DOMAIN, ["ab", "cd"], epsilon=1.0, shares=[1.0, 0.0])
     with pytest.raises(DesignError, match="twice"):
@@ -163,3 +173,24 @@ def test_many_attributes():
     found = plan(wide, n=N, epsilon=4.0)
     assert found.best.predicted.covered
     assert found.design.epsilon <= 4.0
+
+
+def test_clusters_that_cannot_spend_the_budget_are_left_out():
+    known = Dependences(tuple("abcd"), np.full((4, 4), 0.9))
+    found = plan(DOMAIN, n=N, epsilon=60.0, dependences=known)
+    assert found.best.name == "independent"
+
+
+def test_so_many_subsets_that_each_is_asked_of_few():
+    wide = Domain(tuple(Attribute(f"x{i}", ("u", "v")) for i in range(40)))
+    tables = [(a, b) for i, a in enumerate(wide.names) for b in wide.names[i + 1 :]]
+    found = best_split(wide, tables, 1e-3, n=1)
+    assert len(found.questionnaires) == len(tables)
+
+
+def test_forging_a_pair_that_nobody_is_asked_shifts_its_margins():
+    alone = split_questionnaire(DOMAIN, ["a", "b", "c", "d"], epsilon=1.0)
+    known = Dependences(tuple("abcd"), np.eye(4))
+    pair = predict(alone, N, [("a", "b")], dependences=known)
+    singles = [predict(alone, N, [(name,)]).forged for name in "ab"]
+    assert pair.forged == max(singles) > 0

@@ -12,6 +12,7 @@ from mdrr.cli.inputs import keep_apart, load_domain
 from mdrr.cli.options import AsJson, Force, MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
 
@@ -44,8 +45,12 @@ def plan(
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
 
+    seen: set[Path] = set()
     for written in (out, chart, report):
         keep_apart(written, [survey, design, dependences])
+        if written is not None and written.resolve() in seen:
+            raise MdrrError(f"{written} would be written twice; give each output its own file")
+        seen |= set() if written is None else {written.resolve()}
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
@@ -96,8 +101,9 @@ def plan(
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        "all as equally frequent; method 'auto' is usually better. One forged report adds at "
-        "most that many people to a combination."
+        "all as equally frequent; method 'auto' is usually better. The best comes first; single "
+        "attributes count more than pairs, and without dependences designs that ask nobody some "
+        "table come last. One forged report adds at most that many people to a combination."
     )
     if done is not None:
         print_text(f"The best is '{found.best.name}'. {done}")

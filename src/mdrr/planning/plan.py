@@ -16,7 +16,7 @@ from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError
-from mdrr.planning.predict import Names, Predicted, predict
+from mdrr.planning.predict import Names, Predicted, check_counts, predict
 from mdrr.planning.sampling import best_split, split_questionnaire
 from mdrr.protocols import clustered, independent, joint, subsets
 
@@ -126,10 +126,9 @@ def plan(
     Returns:
         The plan; `.design` is the best design.
     """
-    if n < 1:
-        raise DesignError(f"n={n}: somebody has to report")
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon} must be a positive number")
+    check_counts(n, coverage)
     tables = _tables(domain, workload)
     assumed = dependences or assume(domain)
     found = []
@@ -153,10 +152,21 @@ def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
                 f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
             )
         return tuple(kinds[workload])
-    tables = tuple(tuple(sorted(names, key=domain.index)) for names in workload)
+    tables = tuple(_table(domain, names) for names in workload)
     if not tables or not all(tables):
         raise DesignError("the workload is empty: name the attributes of at least one table")
     return tables
+
+
+def _table(domain: Domain, names: Iterable[str]) -> Names:
+    if isinstance(names, str) and not set(names) <= set(domain.names):
+        raise DesignError(
+            f"the workload has {names!r} for a table; list the table's attributes: ({names!r},)"
+        )
+    table = tuple(sorted(names, key=domain.index))
+    if len(set(table)) < len(table):
+        raise DesignError(f"a table of the workload names an attribute twice: {', '.join(table)}")
+    return table
 
 
 def assume(domain: Domain) -> Dependences:
@@ -183,9 +193,13 @@ def _designs(
         seen = set()
         for cells in _CLUSTER_CELLS:
             groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
-            if groups not in seen and any(len(group) > 1 for group in groups):
-                seen.add(groups)
+            if groups in seen or all(len(group) == 1 for group in groups):
+                continue
+            seen.add(groups)
+            try:
                 yield f"clusters up to {cells} cells", clustered(domain, groups, epsilon=epsilon)
+            except MatrixError:
+                continue
     for size in range(1, len(domain) + 1):
         if math.comb(len(domain), size) > _MOST_SUBSETS:
             break

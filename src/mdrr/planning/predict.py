@@ -89,8 +89,7 @@ def predict(
         ...     for d in (independent, joint)]
         [0.038, 0.007]
     """
-    if n < 1:
-        raise DesignError(f"n={n}: somebody has to report")
+    check_counts(n, coverage)
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
     totals = [_total(design, n, names) for names in tables]
@@ -114,6 +113,14 @@ def predict(
     forged = max(swing for _, swing in totals)
     covered = all(math.isfinite(variance) for variance, _ in totals)
     return Predicted(float(shares @ errors), max(errors), forged, covered, sum(kinds))
+
+
+def check_counts(n: int, coverage: float) -> None:
+    """Refuse numbers of people and sizes of counts that nothing can be predicted for."""
+    if not 1 <= n < math.inf:
+        raise DesignError(f"n={n}: somebody has to report")
+    if not 0 < coverage < 1:
+        raise DesignError(f"coverage={coverage} must lie strictly between 0 and 1")
 
 
 def relative_error(variance: float, cells: int, coverage: float) -> float:
@@ -142,7 +149,11 @@ def squares(matrix: Matrix, shape: tuple[int, ...], places: tuple[int, ...]) -> 
 
 
 def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
-    """V and the most that one report adds to a cell's count."""
+    """V and the most that one report adds to a cell's count.
+
+    Where nobody is asked the whole table, V is infinite and the product of the margins answers: a
+    report that adds d people to a category adds d times the others' shares to a cell, at most d.
+    """
     weights = sum(q.weight for q in design.questionnaires)
     cells = _size(design, names)
     parts = []
@@ -158,7 +169,8 @@ def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
         share = questionnaire.weight / weights
         parts.append((share / max(square - 1 / cells, 1e-300), share, swing))
     if not parts:
-        return math.inf, 0.0
+        alone = names if len(names) > 1 else ()
+        return math.inf, max((_total(design, n, (name,))[1] for name in alone), default=0.0)
     precision = sum(part[0] for part in parts)
     variance = max(1 / precision - (1 - 1 / cells), 0.0) / n
     forged = max(part[0] / precision / part[1] * part[2] for part in parts)

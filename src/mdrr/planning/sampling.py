@@ -142,7 +142,7 @@ def best_split(
         return None
     shares = trade.shares()
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not trade.among(kept).second.reached.all():
+    if not kept.size or not trade.among(kept).second.reached.all():
         kept = np.flatnonzero(shares > 0)
     shares = trade.among(kept).shares()
     used = shares > 1e-6
