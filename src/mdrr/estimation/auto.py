@@ -196,8 +196,8 @@ def _why(model: Estimate, axes: int, shares: Shares, weight: float) -> str:
         text += f" (mean log-likelihood by classes: {shown})"
     return (
         f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
-        f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} products; tables are drawn "
-        f"{weight:.0%} of the way to the unbiased ones"
+        f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} "
+        f"products; tables are drawn {weight:.0%} of the way to the unbiased ones"
     )
 
 
