@@ -183,7 +183,8 @@ def cases(quick: int = 1) -> Iterator[Case]:
         design = mdrr.plan(made.domain, n=made.n, epsilon=epsilon).design
         yield Case(made, f"planned, ε = {epsilon:g}", design, {"pairwise": many}, both)
     for people, rounds in ((made, few), (correlated(people=PEOPLE), few), (load("adult"), least)):
-        methods = {"ibu": some if people is made else rounds, "latent": rounds, "auto": rounds}
+        methods = dict.fromkeys(("ibu", "latent", "correspondence", "auto"), rounds)
+        methods["ibu"] = some if people is made else rounds
         if people is not made:
             methods = {"product": rounds, "adjust": rounds, "pairwise": rounds} | methods
         design = mdrr.independent(people.domain, epsilon=10.69)
@@ -193,7 +194,8 @@ def cases(quick: int = 1) -> Iterator[Case]:
             kept = {m: r for m, r in methods.items() if m not in ("product", "adjust")}
             yield Case(people, f"planned, ε = {epsilon:g}", design, kept)
     handful = network(people=30)
-    methods = dict.fromkeys(("product", "adjust", "pairwise", "latent", "auto"), many)
+    few_people = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
+    methods = dict.fromkeys(few_people, many)
     design = mdrr.independent(handful.domain, epsilon=10.69)
     yield Case(handful, independent, design, methods | {"latent": some, "auto": some})
 

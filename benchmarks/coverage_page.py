@@ -5,6 +5,7 @@ from __future__ import annotations
 KINDS = ("categories", "cells", "rare cells", "sets")
 APART = ("cells, asked of nobody together", "sets, asked of nobody together")
 UNBIASED = ("product", "pairwise", "ibu")
+MODELS = ("latent", "correspondence", "auto")
 
 HEAD = """# How often intervals hold the truth
 
@@ -38,7 +39,8 @@ MODELS_TEXT = """## Estimates that take something for granted
 `latent` and `auto` refit resampled reports, which shows how a fit varies but not how wrong it is.
 That is read off its distance to the unbiased table, as far as the latter's noise lets it be seen
 (`src/mdrr/estimation/misfit.py`): these intervals tend to be too wide rather than too narrow, and
-those of cells with few people are as wide as other cells'. In brackets stands the mean half-width
+those of cells with few people are as wide as other cells'. `correspondence` has the unbiased
+interval, widened to hold its own estimate. In brackets stands the mean half-width
 of the sets, in per cent of all people; `pairwise`, whose intervals are unbiased, is for comparison.
 
 """
@@ -64,7 +66,7 @@ def document(results: dict) -> str:
     rows = results["rows"]
     first = [r for r in rows if r["method"] in (*UNBIASED, "adjust") and r["kinds"]]
     unbiased = [r for r in first if any(kind in r["kinds"] for kind in KINDS)]
-    models = [r for r in rows if r["method"] in ("pairwise", "latent", "auto")]
+    models = [r for r in rows if r["method"] in ("pairwise", *MODELS)]
     compared = {(r["data"], r["n"], r["design"]) for r in rows if r["method"] == "auto"}
     models = [
         r for r in models if r["of"] == "people" and (r["data"], r["n"], r["design"]) in compared

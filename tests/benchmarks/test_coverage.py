@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks.coverage_page import KINDS, UNBIASED, document
+from benchmarks.coverage_page import KINDS, MODELS, UNBIASED, document
 
 from mdrr.estimation import METHODS
 from tests.chance import z
@@ -54,7 +54,7 @@ def test_together_they_hold_it_in_95_of_100_cases():
     assert sum(found["held"] for found in known) / len(known) == pytest.approx(0.95, abs=0.005)
 
 
-@pytest.mark.parametrize("method", ["latent", "auto"])
+@pytest.mark.parametrize("method", MODELS)
 def test_models_are_not_surer_than_they_should_be(method):
     for row, kind, found in asked([method], least=1000):
         assert found["held"] > 0.93 - tolerance(found), (row["data"], row["design"], kind)

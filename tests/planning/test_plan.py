@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdrr.dependence import Dependences, from_tally
+from mdrr.dependence import Dependences, from_codes, from_tally
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError
@@ -60,6 +60,26 @@ def test_predictions_are_within_a_factor_of_the_simulated_error(name):
         assert predict(DESIGNS[name], N, tables).covered
     predicted = predict(DESIGNS[name], N, PAIRS).error
     assert predicted / 1.5 < simulated(DESIGNS[name]) < predicted * 1.5
+
+
+def test_predictions_with_dependences_hold_for_the_default_estimator():
+    epsilon, rounds = 2.0, 3
+    columns = people(N, domain=DOMAIN)
+    exact = from_codes(columns, DOMAIN)
+    sizes = {p: DOMAIN.attribute(p[0]).size * DOMAIN.attribute(p[1]).size for p in PAIRS}
+    for design in (
+        best_split(DOMAIN, [*((name,) for name in "abcd"), *PAIRS], epsilon, n=N),
+        sampled(DOMAIN, 2, epsilon=epsilon),
+    ):
+        totals = dict.fromkeys(PAIRS, 0.0)
+        for seed in range(rounds):
+            found = estimate(reports(columns, design, seed), design)
+            for pair in PAIRS:
+                gap = found.table(*pair).values - truth(columns, pair, DOMAIN)
+                totals[pair] += float((gap**2).sum()) / rounds
+        error = np.mean([relative_error(totals[p], sizes[p], 0.1) for p in PAIRS])
+        predicted = predict(design, N, PAIRS, dependences=exact).error
+        assert error / 1.5 < predicted < 1.5 * error
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 8.0])
