@@ -4,7 +4,8 @@ Survey statisticians call it model-assisted estimation. The unbiased table u of 
 a known variance V (summed over its cells) and no bias; a model's table l varies little but may be
 wrong. What |u − l|² exceeds the reach of u's own noise by, b² = |u − l|² − V(1 + 2√(2/df)), is the
 model's error, and ω = b²/(b² + V) the weight that trades the two: l + ω(u − l) is the model where
-reports are noisy and the unbiased table where they are nearly exact.
+reports are noisy and the unbiased table where they are nearly exact. An error b² larger than |l|²
+is not believed: reports so noisy would be taken for it now and then.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Shrinker:
         freedom = math.prod(max(size - 1, 1) for size in values.shape)
         wobble = noise * math.sqrt(2 / freedom)
         reach = _REACH if len(names) > 1 else 0.0
-        sure = max(0.0, gap - noise - reach * wobble)
+        sure = min(max(0.0, gap - noise - reach * wobble), float((model**2).sum()))
         possible = max(0.0, gap - noise) + min(wobble, noise)
         weight = sure / (sure + noise) if sure > 0 else 0.0
         if not weight:

@@ -223,10 +223,13 @@ class Blend:
         return self._known[names]
 
     def parts(self, names: Sequence[str]) -> list[tuple[Shrinker, float]]:
-        """The shrinkers that make a table of some attributes, and their shares."""
-        if len(names) > 2:
-            return [(self.makers[0], 1.0)]
+        """The shrinkers that make a table of some attributes, and their shares.
+
+        Products say nothing of what pairs do not: their share in wide tables is latent classes'.
+        """
         shares = self.alone if len(names) == 1 else self.shares
+        if len(names) > 2:
+            shares = (shares[0] + shares[2], shares[1], 0.0)
         return [(m, share) for m, share in zip(self.makers, shares, strict=True) if share > 0]
 
     def _made(self, names: tuple[str, ...]) -> Array:

@@ -35,7 +35,9 @@ of plans on four data sets of the benchmark at ε = 1 to 4, one seed each; none 
 
 
 WORTH = 5.0
-"""Single attributes come first: a per cent of their error is worth so many per cent of others'."""
+"""Single attributes come first: a per cent of their error is worth so many per cent of others'. At
+small budgets they then lose about a tenth to the best design for them alone. Chosen by that, among
+bounds of a twentieth, a tenth and a fifth, on the benchmark's data sets that are not held out."""
 
 
 @dataclass(frozen=True)
