@@ -60,7 +60,10 @@ def origin(book: Book) -> str:
     if book.held_out:
         told.append(
             f"Held out: {listed(book.held_out)}. Their bins and laws were declared before any "
-            "method was run on them, and no default was chosen by looking at results on them."
+            "method was run on them, and no default was chosen by looking at results on them. "
+            "After their first run two flaws of `auto` were mended that the other data sets show "
+            "as well: wide tables started from latent classes whatever held-out pairs said, and "
+            "tables of hopeless noise were believed now and then."
         )
     else:
         told.append("No data set here is held out.")
