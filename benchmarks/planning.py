@@ -42,8 +42,9 @@ of plans that know the exact dependences are simulated on true records; the erro
 relative error of a count, mean over attributes and pairs. `make bench-planning` made this page.
 
 Predictions are of unbiased tables, products of margins and mixtures of them. The default estimator
-does better where it learns from all pairs at once, most so in designs that would drown otherwise:
-those predicted to err by more than half are listed, but not counted in the last line.
+does better where it learns from all reports at once, most so where many attributes are reported
+jointly. Designs predicted to err by more than half are listed, but not counted in the last lines.
+One randomization each.
 
 """
 
