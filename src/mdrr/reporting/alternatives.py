@@ -101,7 +101,7 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
         The comparison. It never raises: where none can be made, its words say why.
 
     Example:
-        >>> from mdrr.domain import Attribute
+        >>> from mdrr.domain import Attribute, Domain
         >>> from mdrr.protocols import independent
         >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
         >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
