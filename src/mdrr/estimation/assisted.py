@@ -34,13 +34,11 @@ a single attribute the unbiased estimate is seldom far off, and none are forgive
 class Shrunk:
     """A table between model and unbiased estimate.
 
-    `weight` is ω, the unbiased one's share; `bias` is what the model's squared error may be:
-    what of |u − l|² exceeds V, and one standard deviation more.
+    `weight` is ω, the unbiased one's share.
     """
 
     values: Array
     weight: float
-    bias: float
     unbiased: Unbiased | None
 
 
@@ -78,7 +76,7 @@ class Shrinker:
             model = fit_margins(model, margins)
         found = self._unbiased(names)
         if found is None:
-            return Shrunk(model, 0.0, 0.0, None)
+            return Shrunk(model, 0.0, None)
         values = found.values
         noise = float(found.variances().sum())
         gap = float(((values - model) ** 2).sum())
@@ -86,14 +84,13 @@ class Shrinker:
         wobble = noise * math.sqrt(2 / freedom)
         reach = _REACH if len(names) > 1 else 0.0
         sure = min(max(0.0, gap - noise - reach * wobble), float((model**2).sum()))
-        possible = max(0.0, gap - noise) + min(wobble, noise)
         weight = sure / (sure + noise) if sure > 0 else 0.0
         if not weight:
-            return Shrunk(model, 0.0, possible, found)
+            return Shrunk(model, 0.0, found)
         drawn = nearest(model + weight * (values - model))
         if margins:
             drawn = fit_margins(drawn, margins)
-        return Shrunk(drawn, weight, possible, found)
+        return Shrunk(drawn, weight, found)
 
     def _unbiased(self, names: tuple[str, ...]) -> Unbiased | None:
         try:
