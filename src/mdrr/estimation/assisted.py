@@ -2,10 +2,14 @@
 
 Survey statisticians call it model-assisted estimation. The unbiased table u of some attributes has
 a known variance V (summed over its cells) and no bias; a model's table l varies little but may be
-wrong. What |u − l|² exceeds the reach of u's own noise by, b² = |u − l|² − V(1 + 2√(2/df)), is the
-model's error, and ω = b²/(b² + V) the weight that trades the two: l + ω(u − l) is the model where
-reports are noisy and the unbiased table where they are nearly exact. An error b² larger than |l|²
-is not believed: reports so noisy would be taken for it now and then.
+wrong. What |u − l|² exceeds V by is the model's error b², and ω = b²/(b² + V) the weight that
+trades the two: l + ω(u − l) is the model where reports are noisy and the unbiased table where they
+are nearly exact.
+
+Of many tables some exceed V by chance. With no model error |u − l|² is V·χ²/df, and an excess e is
+believed if it is beyond T, the one such that of the pairs believed a tenth are expected to be
+chance (Benjamini & Hochberg 1995): few pairs stand out of noisy reports and T is strict, most do
+where reports are nearly exact and T is lax. What is believed is b² = e − T²/e, at most |l|².
 """
 
 from __future__ import annotations
@@ -13,8 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations, islice
 
 import numpy as np
+from scipy.special import chdtrc, chdtri
 
 from mdrr.design import Design
 from mdrr.errors import MdrrError
@@ -25,9 +32,41 @@ from mdrr.estimation.unbiased import Unbiased, unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
-_REACH = 2.0
-"""How many standard deviations of |noise|² are not taken for the model's error in a joint table; of
-a single attribute the unbiased estimate is seldom far off, and none are forgiven."""
+_FALSE = 0.1
+"""The share of chance among the pairs whose model is taken for wrong."""
+
+_MOST_PAIRS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """What lies between a model's table and the unbiased one, and how much of it may be noise."""
+
+    model: Array
+    margins: list[Array]
+    unbiased: Unbiased | None
+    square: float = 0.0
+    noise: float = 0.0
+
+    @property
+    def excess(self) -> float:
+        """What the squared distance exceeds the noise by."""
+        return self.square - self.noise
+
+    @property
+    def chance(self) -> float:
+        """How likely noise alone makes so large a distance."""
+        if not self.noise > 0:
+            return 0.0 if self.square > 0 else 1.0
+        return float(chdtrc(self._freedom, self.square / self.noise * self._freedom))
+
+    def reach(self, level: float) -> float:
+        """The excess that noise alone reaches with some probability."""
+        return self.noise * (float(chdtri(self._freedom, level)) / self._freedom - 1)
+
+    @property
+    def _freedom(self) -> int:
+        return math.prod(max(size - 1, 1) for size in self.model.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +95,7 @@ class Shrinker:
     tally: Tally
     design: Design
     _known: dict[tuple[str, ...], Shrunk] = field(default_factory=dict, repr=False)
+    _gaps: dict[tuple[str, ...], Gap] = field(default_factory=dict, repr=False)
 
     def table(self, names: tuple[str, ...], /) -> Array:
         """The table of some attributes."""
@@ -68,7 +108,34 @@ class Shrinker:
             self._known[key] = self._shrink(key)
         return self._known[key]
 
+    @cached_property
+    def level(self) -> float:
+        """How unlikely by chance a joint table's excess has to be for it to be believed."""
+        pairs = islice(combinations(self.design.domain.names, 2), _MOST_PAIRS)
+        gaps = [self._gap(pair) for pair in pairs]
+        return discoveries([gap.chance for gap in gaps if gap.unbiased is not None], _FALSE)
+
     def _shrink(self, names: tuple[str, ...]) -> Shrunk:
+        gap = self._gap(names)
+        model, found, excess = gap.model, gap.unbiased, gap.excess
+        if found is None or excess <= 0:
+            return Shrunk(model, 0.0, found)
+        reach = gap.reach(self.level) if len(names) > 1 else 0.0
+        sure = min(excess - reach**2 / excess, float((model**2).sum())) if excess > reach else 0.0
+        if not sure > 0:
+            return Shrunk(model, 0.0, found)
+        weight = sure / (sure + gap.noise)
+        drawn = nearest(model + weight * (found.values - model))
+        if gap.margins:
+            drawn = fit_margins(drawn, gap.margins)
+        return Shrunk(drawn, weight, found)
+
+    def _gap(self, names: tuple[str, ...]) -> Gap:
+        if names not in self._gaps:
+            self._gaps[names] = self._compared(names)
+        return self._gaps[names]
+
+    def _compared(self, names: tuple[str, ...]) -> Gap:
         model = self.base.table(names)
         parts = [self.shrunk((name,)) for name in names] if len(names) > 1 else []
         margins = [part.values for part in parts]
@@ -76,27 +143,29 @@ class Shrinker:
             model = fit_margins(model, margins)
         found = self._unbiased(names)
         if found is None:
-            return Shrunk(model, 0.0, None)
-        values = found.values
-        noise = float(found.variances().sum())
-        gap = float(((values - model) ** 2).sum())
-        freedom = math.prod(max(size - 1, 1) for size in values.shape)
-        wobble = noise * math.sqrt(2 / freedom)
-        reach = _REACH if len(names) > 1 else 0.0
-        sure = min(max(0.0, gap - noise - reach * wobble), float((model**2).sum()))
-        weight = sure / (sure + noise) if sure > 0 else 0.0
-        if not weight:
-            return Shrunk(model, 0.0, found)
-        drawn = nearest(model + weight * (values - model))
-        if margins:
-            drawn = fit_margins(drawn, margins)
-        return Shrunk(drawn, weight, found)
+            return Gap(model, margins, None)
+        square = float(((found.values - model) ** 2).sum())
+        return Gap(model, margins, found, square, float(found.variances().sum()))
 
     def _unbiased(self, names: tuple[str, ...]) -> Unbiased | None:
         try:
             return unbiased(self.tally, self.design, names)
         except MdrrError:  # too many cells for a table: the model alone answers
             return None
+
+
+def discoveries(chances: Sequence[float], false: float) -> float:
+    """The largest chance to believe, so that of what is believed a share at most is false.
+
+    With k of T chances up to α, and α·T of them expected of noise alone, α = k·false/T is the
+    largest that holds itself up; false/T where none does.
+
+    >>> discoveries([0.001, 0.9, 0.004, 0.3], 0.1), discoveries([0.2, 0.9], 0.1)
+    (0.05, 0.05)
+    """
+    steps = np.arange(1, len(chances) + 1) * false / max(len(chances), 1)
+    held = np.flatnonzero(np.sort(chances) <= steps)
+    return float(steps[held[-1]]) if held.size else false / max(len(chances), 1)
 
 
 def typical_weight(shrinker: Shrinker, pairs: Sequence[tuple[str, str]]) -> float:

@@ -1,0 +1,80 @@
+"""How far tables are drawn from a model to what the reports say themselves."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mdrr.design import Design
+from mdrr.domain import Attribute, Domain
+from mdrr.estimation.assisted import Shrinker, discoveries
+from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.protocols import independent
+from mdrr.randomizer import randomize_codes
+from mdrr.source import SeededSource
+from mdrr.tallies import tally_reports
+
+DOMAIN = Domain(tuple(Attribute(f"a{j}", tuple("uvwxyz"[:r])) for j, r in enumerate((2, 3, 2, 4))))
+PAIRS = list(combinations(DOMAIN.names, 2))
+N = 3_000
+
+
+def shrinker(columns: list[np.ndarray], design: Design, seed: int) -> Shrinker:
+    """From the product of the true margins."""
+    margins = [np.bincount(c, minlength=r) / N for c, r in zip(columns, DOMAIN.shape, strict=True)]
+    factors = tuple(Factor((n,), m) for n, m in zip(DOMAIN.names, margins, strict=True))
+    reports = randomize_codes(columns, design, SeededSource(seed))
+    return Shrinker(ProductJoint(DOMAIN, factors), tally_reports(reports, design), design)
+
+
+def unrelated(rng: np.random.Generator) -> list[np.ndarray]:
+    return [rng.choice(r, N, p=rng.dirichlet(np.full(r, 5.0))) for r in DOMAIN.shape]
+
+
+@pytest.mark.parametrize("false", [0.05, 0.1, 0.3])
+def test_discoveries_are_benjamini_and_hochbergs(false):
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        chances = np.concatenate([rng.random(8), rng.random(4) * 0.02])
+        level = discoveries(chances.tolist(), false)
+        believed = int((chances <= level).sum())
+        assert level == pytest.approx(max(believed, 1) * false / 12)
+        # No larger set of them holds itself up.
+        assert all((chances <= k * false / 12).sum() < k for k in range(believed + 1, 13))
+
+
+def test_chance_seldom_moves_a_right_model():
+    rng = np.random.default_rng(11)
+    design = independent(DOMAIN, epsilon=2.0)
+    moved = 0
+    for seed in range(100):
+        made = shrinker(unrelated(rng), design, seed)
+        moved += any(made.shrunk(pair).weight > 0 for pair in PAIRS)
+    # A tenth of the data sets are expected to; 20 of 100 would be three standard errors more.
+    assert moved < 20
+
+
+def test_a_pair_that_stands_out_is_believed_and_the_others_are_not():
+    rng = np.random.default_rng(3)
+    columns = unrelated(rng)
+    columns[2] = columns[0].copy()
+    made = shrinker(columns, independent(DOMAIN, epsilon=12.0), 7)
+    same = made.shrunk(("a0", "a2"))
+    assert same.weight > 0.8
+    true = np.zeros((2, 2))
+    np.add.at(true, (columns[0], columns[2]), 1 / N)
+    product = np.outer(true.sum(axis=1), true.sum(axis=0))
+    assert np.abs(same.values - true).sum() < 0.3 * np.abs(product - true).sum()
+    others = [made.shrunk(pair).weight for pair in PAIRS if pair != ("a0", "a2")]
+    assert np.mean(others) < 0.3
+
+
+def test_nearly_exact_reports_speak_for_themselves():
+    rng = np.random.default_rng(9)
+    columns = unrelated(rng)
+    columns[1] = (columns[3] + 1) % 3
+    made = shrinker(columns, independent(DOMAIN, p=0.999999), 1)
+    true = np.zeros((3, 4))
+    np.add.at(true, (columns[1], columns[3]), 1 / N)
+    assert made.shrunk(("a1", "a3")).weight > 0.99
+    assert made.table(("a1", "a3")) == pytest.approx(true, abs=2e-3)
