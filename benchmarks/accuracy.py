@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from benchmarks.data import DATA, HELD_OUT, SEEN, load
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload_of
@@ -70,11 +72,11 @@ def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
         entries = grouped[key]
         row = {"data": key[0], "epsilon": key[1], "method": key[2], "seeds": len(entries)}
         for metric in METRICS:
-            values = [entry[metric] for entry in entries]
-            row[metric] = round(sum(values) / len(values), 6)
-        values = [entry["query"] for entry in entries]
-        spread = sum((value - row["query"]) ** 2 for value in values)
-        row["query_error"] = round((spread / max(len(values) - 1, 1) / len(values)) ** 0.5, 6)
+            values = np.array([entry[metric] for entry in entries])
+            row[metric] = round(float(values.mean()), 6)
+            if len(values) > 1:
+                error = float(values.std(ddof=1)) / math.sqrt(len(values))
+                row[f"{metric}_error"] = round(error, 6)
         rows.append(row)
     people = {
         name: {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.accuracy import jobs, summary, work
+from benchmarks.accuracy_book import Book, small_budgets
 from benchmarks.accuracy_page import document, write
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
@@ -71,6 +72,21 @@ def test_light_methods_in_one_short_run(monkeypatch, tmp_path):
     for name, row in rows.items():
         assert f"| {name} |" in page
         assert f"{row['tv2']:.3f}" in page
+
+
+def test_ours_against_the_best_peer_carries_its_standard_error():
+    """Two seeds of .1 and .12 over two of .2: .55, and √2·.01/.11/√2 of it; one seed has none."""
+    entries = {"plan + auto": [0.1, 0.12], "SMP": [0.2, 0.2], "CALM": [0.3]}
+    done = {
+        ("network", 2.0, seed, method): dict.fromkeys(METRICS, value)
+        for method, values in entries.items()
+        for seed, value in enumerate(values)
+    }
+    book = Book(summary(done))
+    assert book.ratio("network", 2.0, "plan + auto", "SMP", "tv1") == "0.55 ± 0.05"
+    assert book.ratio("network", 2.0, "plan + auto", "CALM", "tv1") == "0.37"
+    made = small_budgets(book, ["network"])
+    assert made.count("| network | 0.55 ± 0.05 (SMP) |") == 2
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path):
