@@ -59,7 +59,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     makers = tuple(Shrinker(base, tally, design) for base in (model.joint, *others))
     pairs = list(islice(combinations(design.domain.names, 2), _MOST_PAIRS))
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
-    alone, shares = _shares(tally, design, pairs, options, seed)
+    alone, shares, held_out = _shares(tally, design, pairs, options, seed)
     blend = Blend(makers, alone, shares)
     weight = typical_weight(makers[int(np.argmax(shares))], pairs)
     assert isinstance(model.spread, FittedSpread)
@@ -73,7 +73,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
             **model.notes,
             "axes": axes,
             "chosen": _chosen(options["classes"], axes, shares, weight),
-            "why": _why(model, axes, shares, weight),
+            "why": _why(model, axes, shares, weight, held_out),
             "shares": shares,
             "shares_alone": alone,
             "unbiased_weight": weight,
@@ -101,8 +101,10 @@ def _shares(
     pairs: Sequence[tuple[str, str]],
     options: dict[str, int],
     seed: int,
-) -> tuple[Shares, Shares]:
+) -> tuple[Shares, Shares, bool]:
     """c of single attributes and of pairs: tables of some people, unbiased ones of the others.
+
+    The last says whether there were enough people to hold some out; if not, c is c₀.
 
     Held-out people differ from the others, and errors below that difference cannot be seen; so the
     models' shares are lowered to that of the randomization in the noise, in favour of the product,
@@ -116,7 +118,7 @@ def _shares(
         model = latent(train, design, **options, fits=1, seed=seed)
         others, _ = _others(train, design)
     except EstimateError:  # too few people to split
-        return _as_shares(expected), _as_shares(_AXES)
+        return _as_shares(expected), _as_shares(_AXES), False
     makers = [Shrinker(base, train, design) for base in (model.joint, *others)]
 
     def shares(tables: Sequence[tuple[str, ...]], expected: Array) -> Shares:
@@ -135,7 +137,8 @@ def _shares(
         seen = randomized / total if total > 0 else 1.0
         return _as_shares(seen * found + (1 - seen) * _PRODUCT)
 
-    return shares([(name,) for name in design.domain.names], expected), shares(pairs, _AXES)
+    single: list[tuple[str, ...]] = [(name,) for name in design.domain.names]
+    return shares(single, expected), shares(pairs, _AXES), test.n > 0
 
 
 def _as_shares(values: Array) -> Shares:
@@ -186,7 +189,7 @@ def _chosen(classes: int, axes: int, shares: Shares, weight: float) -> str:
     return " and ".join(dict.fromkeys(parts if weight < 0.1 else [*parts, "unbiased"]))
 
 
-def _why(model: Estimate, axes: int, shares: Shares, weight: float) -> str:
+def _why(model: Estimate, axes: int, shares: Shares, weight: float, held_out: bool) -> str:
     tried = model.notes["held_out"]
     text = f"{model.notes['classes']} latent classes"
     if tried:
@@ -194,6 +197,8 @@ def _why(model: Estimate, axes: int, shares: Shares, weight: float) -> str:
         best = max(tried, key=lambda entry: entry[2])[0] == model.notes["classes"]
         text += f" predict held-out reports {'best' if best else 'as well as any'}"
         text += f" (mean log-likelihood by classes: {shown})"
+    if not held_out:
+        return f"{text}; too few people to hold some out: pairs are the correspondence analysis's"
     return (
         f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
         f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} "
