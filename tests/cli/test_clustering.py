@@ -74,9 +74,9 @@ def test_a_clustered_design_is_written_when_a_budget_is_given(library):
     made = Design.from_json(Path("c.json").read_text(encoding="utf-8"))
     assert made == clustered(design.domain, fields["clusters"], epsilon=2.0)
     assert fields["fingerprint"] == made.fingerprint
-    printed = done(f"cluster tally.json -d design.json {options} -o c.json")
-    assert "Wrote the clusters to c.json" in printed
-    assert json.loads(Path("c.json").read_text())["clusters"] == fields["clusters"]
+    printed = done(f"cluster tally.json -d design.json {options} -o groups.json")
+    assert "Wrote the clusters to groups.json" in printed
+    assert json.loads(Path("groups.json").read_text())["clusters"] == fields["clusters"]
     joined = ",".join("+".join(names) for names in fields["clusters"])
     assert f"For 'mdrr design --clusters': {joined}" in printed
 

@@ -72,3 +72,24 @@ def test_nobody_is_counted_twice(folder, name):
     where = '"smokes == 1"' if name == "query" else ""
     said = refusal(f"{name} tally.json ./tally.json --design design.json {where}")
     assert "is named twice" in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "plan --survey survey.toml --n 900 --epsilon 3 --report old.json",
+        "plan --survey survey.toml --n 900 --epsilon 3 --chart old.json",
+        "cluster tally.json --design design.json --max-cells 9 --min-dependence 0.1 -o old.json",
+        "estimate tally.json --design design.json -o old.json",
+        "dependence tally.json --design design.json -o old.json",
+        "report tally.json --design design.json -o old.json",
+        "tally reports.parquet --design design.json -o old.json",
+    ],
+)
+def test_nothing_else_is_written_over_a_design(folder, command):
+    Path("old.json").write_bytes(b"\n" + Path("design.json").read_bytes())
+    before = Path("old.json").read_bytes()
+    said = refusal(command)
+    assert "old.json holds a design (" in said
+    assert "Name another file" in said
+    assert Path("old.json").read_bytes() == before

@@ -50,6 +50,11 @@ def test_the_page_compares_designs_with_the_dependences_it_found(files: Path) ->
     assert "mdrr plan --design design.json --n 3000 --epsilon" in page
 
 
+def test_options_reach_the_estimator(files: Path) -> None:
+    assert run(files, "--method", "latent", "--option", "classes=3")[0] == 0
+    assert "It has 3 classes." in (files / "out.html").read_text("utf-8")
+
+
 def test_json_for_machines(files: Path) -> None:
     code, out, _ = run(files, "--json", "--method", "adjust", "--compare", "product")
     fields = json.loads(out)
@@ -67,6 +72,7 @@ def test_truth_makes_it_a_simulation(files: Path) -> None:
     ("more", "words"),
     [
         (["--method", "magic"], "no method 'magic'"),
+        (["--method", "latent", "--option", "colour=2"], "no option 'colour'"),
         (["-q", "height == 1"], "height"),
         (["--truth", "nowhere.csv"], "nowhere.csv"),
     ],

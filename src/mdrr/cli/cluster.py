@@ -62,7 +62,8 @@ def cluster(
     from mdrr.files import write_text
     from mdrr.protocols import clustered
 
-    keep_apart(out, [*reports, design, survey])
+    publishes = p is not None or epsilon is not None
+    keep_apart(out, [*reports, design, survey], publishes=publishes)
     if len(reports) == 1 and not true_data and _is_dependences(reports[0]):
         found = load_dependences(reports[0])
         domain = load_domain(survey, design)
@@ -73,7 +74,7 @@ def cluster(
     groups = by_algorithm_1(found, domain, max_cells=max_cells, min_dependence=min_dependence)
     fields: dict[str, Any] = {"clusters": [list(names) for names in groups]}
     made = done = None
-    if p is not None or epsilon is not None:
+    if publishes:
         made = clustered(domain, groups, p=p, epsilon=epsilon)
         fields |= {"fingerprint": made.fingerprint, "epsilon": made.epsilon}
     if out is not None and made is not None:

@@ -48,7 +48,7 @@ def design(
     """Make a design from a survey file: which answers are randomized together, and how much."""
     from mdrr.survey import Survey
 
-    keep_apart(out, [survey])
+    keep_apart(out, [survey], publishes=True)
     read = Survey.load(survey)
     given = {
         "p": p,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mdrr.cli.publish import held_design
 from mdrr.cli.screen import note, progress
 from mdrr.errors import MdrrError
 
@@ -25,8 +26,14 @@ def load_design(path: Path) -> Design:
         raise type(error)(f"{path}: {error}") from None
 
 
-def keep_apart(out: Path | None, paths: Sequence[Path | None]) -> None:
-    """Refuse to write over what is read, and to read one file twice; None is no file."""
+def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
+    """Refuse to write over what is read or over a design, and to read one file twice.
+
+    Arguments:
+        out: the file to write, if any.
+        paths: the files to read; None is no file.
+        publishes: a design is written, which `publish` keeps from replacing another.
+    """
     seen: set[Path] = set()
     for path in paths:
         if path is None:
@@ -36,6 +43,11 @@ def keep_apart(out: Path | None, paths: Sequence[Path | None]) -> None:
         if path.resolve() in seen:
             raise MdrrError(f"{path} is named twice, so everybody in it would count twice")
         seen.add(path.resolve())
+    if out is not None and not publishes and out.is_file() and (held := held_design(out)):
+        raise MdrrError(
+            f"{out} holds a design ({held[:12]}…), and reports made under it cannot be read "
+            "without it. Nothing was written. Name another file"
+        )
 
 
 def load_domain(survey: Path | None, design: Path | None) -> Domain:

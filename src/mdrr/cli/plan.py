@@ -47,7 +47,7 @@ def plan(
 
     seen: set[Path] = set()
     for written in (out, chart, report):
-        keep_apart(written, [survey, design, dependences])
+        keep_apart(written, [survey, design, dependences], publishes=written is out)
         if written is not None and written.resolve() in seen:
             raise MdrrError(f"{written} would be written twice; give each output its own file")
         seen |= set() if written is None else {written.resolve()}

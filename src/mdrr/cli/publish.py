@@ -25,7 +25,7 @@ def publish(out: Path, made: Design, *, force: bool = False) -> str:
     from mdrr.files.whole import write_text
 
     if out.is_file() and not force:
-        held = _fingerprint(out)
+        held = held_design(out)
         if held == made.fingerprint:
             return f"{out} holds this very design already and was left as it is."
         what = "is no design" if held is None else f"holds another design ({held[:12]}…)"
@@ -38,11 +38,14 @@ def publish(out: Path, made: Design, *, force: bool = False) -> str:
     return f"Wrote {out}. It is frozen: reports carry its fingerprint."
 
 
-def _fingerprint(path: Path) -> str | None:
-    """Of the design a file holds, or None when it holds none."""
+def held_design(path: Path) -> str | None:
+    """The fingerprint of the design a file holds, or None when it holds none."""
     from mdrr.design import Design
 
     try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):  # spares reading large files
+                return None
         return Design.from_json(path.read_text(encoding="utf-8")).fingerprint
     except (ValueError, RecursionError):
         return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.methods import estimated
-from mdrr.cli.options import AsJson, Counted, DesignFile, Method, Out
+from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodOption, Out
 from mdrr.cli.screen import print_json, print_text, progress
 from mdrr.errors import EstimateError
 
@@ -26,6 +26,7 @@ def report(
     design: DesignFile,
     out: Out,
     method: Method = "auto",
+    option: MethodOption = None,
     compare: Annotated[
         list[str] | None,
         typer.Option(help="Another estimator to compare the counts with; repeatable."),
@@ -47,11 +48,12 @@ def report(
     from mdrr.reporting import report as write_report
 
     keep_apart(out, [*reports, design, truth])
+    chosen = read_options(method, option or ())
     made = load_design(design)
     true = None if truth is None else _records(truth, made)
     tally = load_tally(reports, made, quiet=as_json)
     with progress("Writing the report", quiet=as_json) as done:
-        found = estimated(tally, made, method)
+        found = estimated(tally, made, method, chosen)
         others = [estimated(tally, made, name) for name in compare or ()]
         done(0.3)
         write_report(
