@@ -131,7 +131,8 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
         after = f" after {notes['passes']:,} passes" if "passes" in notes else ""
         words.append(f"The fit stopped{after} because {_STOPPED.get(why, why)}.")
     if "classes" in notes:
-        chosen = ", chosen on reports held out of the fit" if notes.get("held_out") else ""
+        tried = {entry[0] for entry in notes.get("held_out") or ()}
+        chosen = ", chosen on reports held out of the fit" if len(tried) > 1 else ""
         words.append(f"It has {notes['classes']} classes{chosen}.")
     if unreached := notes.get("unreached"):
         listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
