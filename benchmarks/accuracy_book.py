@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,17 @@ TITLES = {
 }
 
 
+class Ratio(NamedTuple):
+    """One error over another, and its standard error over seeds."""
+
+    value: float
+    error: float
+
+    def __str__(self) -> str:
+        wobble = "" if math.isnan(self.error) else f" ± {self.error:.2f}"
+        return f"{self.value:.2f}{wobble}"
+
+
 class Book:
     """The rows by data set, budget and method; which data sets defaults were chosen on."""
 
@@ -49,14 +60,12 @@ class Book:
         row = self.rows.get((data, epsilon, method))
         return None if row is None else float(row[metric])
 
-    def ratio(self, data: str, epsilon: float, method: str, other: str, metric: str) -> str:
-        """A method's error over another's, with its standard error where both have seeds for it."""
+    def ratio(self, data: str, epsilon: float, method: str, other: str, metric: str) -> Ratio:
+        """A method's error over another's; its standard error is nan where either has one seed."""
         rows = [self.rows[data, epsilon, name] for name in (method, other)]
         value = rows[0][metric] / rows[1][metric]
-        if not all(f"{metric}_error" in row for row in rows):
-            return f"{value:.2f}"
-        error = value * math.hypot(*(row[f"{metric}_error"] / row[metric] for row in rows))
-        return f"{value:.2f} ± {error:.2f}"
+        errors = [row.get(f"{metric}_error", math.nan) / row[metric] for row in rows]
+        return Ratio(value, value * math.hypot(*errors))
 
     def group(self, group: str) -> list[str]:
         return [m for m in self.methods if self.results["methods"][m]["group"] == group]
@@ -151,26 +160,31 @@ def small_budgets(book: Book, names: list[str]) -> list[str]:
     head = " | ".join(f"{epsilon:g}" for epsilon in budgets)
     made = []
     for metric in ("tv2", "tv1"):
-        lines = []
-        for data in names:
-            cells = []
-            for epsilon in budgets:
+        lines = {data: [f"| {data} |"] for data in [*names, "geometric mean"]}
+        for epsilon in budgets:
+            ratios = []
+            for data in names:
                 peer = book.best(data, epsilon, metric, book.group("peer"))
-                known = peer and (data, epsilon, ours) in book.rows
-                cells.append(
-                    f"{book.ratio(data, epsilon, ours, peer[1], metric)} ({peer[1]})"
-                    if peer and known
-                    else "–"
-                )
-            lines.append(f"| {data} | " + " | ".join(cells) + " |")
+                if peer is None or (data, epsilon, ours) not in book.rows:
+                    lines[data].append("– |")
+                    continue
+                ratios.append(book.ratio(data, epsilon, ours, peer[1], metric))
+                lines[data].append(f"{ratios[-1]} ({peer[1]}) |")
+            lines["geometric mean"].append(f"{_mean(ratios)} |" if ratios else "– |")
         made += [f"| {TITLES[metric].split(':')[0]} \\ ε | {head} |"]
-        made += ["|---|" + "--:|" * len(budgets), *lines, ""]
+        made += ["|---|" + "--:|" * len(budgets), *map(" ".join, lines.values()), ""]
     return [
         f"`{ours}` divided by the best peer, below 1 where ours is better, with the standard error",
         "over seeds. The best of the peers is taken after the fact, which favours them.",
         "",
         *made[:-1],
     ]
+
+
+def _mean(ratios: list[Ratio]) -> Ratio:
+    """The geometric mean of independent ratios."""
+    value = math.exp(np.mean([math.log(ratio.value) for ratio in ratios]))
+    return Ratio(value, value * math.hypot(*(r.error / r.value for r in ratios)) / len(ratios))
 
 
 def against_paper(book: Book, data: str) -> list[str]:

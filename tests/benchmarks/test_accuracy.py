@@ -83,10 +83,11 @@ def test_ours_against_the_best_peer_carries_its_standard_error():
         for seed, value in enumerate(values)
     }
     book = Book(summary(done))
-    assert book.ratio("network", 2.0, "plan + auto", "SMP", "tv1") == "0.55 ± 0.05"
-    assert book.ratio("network", 2.0, "plan + auto", "CALM", "tv1") == "0.37"
+    assert str(book.ratio("network", 2.0, "plan + auto", "SMP", "tv1")) == "0.55 ± 0.05"
+    assert str(book.ratio("network", 2.0, "plan + auto", "CALM", "tv1")) == "0.37"
     made = small_budgets(book, ["network"])
     assert made.count("| network | 0.55 ± 0.05 (SMP) |") == 2
+    assert made.count("| geometric mean | 0.55 ± 0.05 |") == 2
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path):
