@@ -181,6 +181,34 @@ def small_budgets(book: Book, names: list[str]) -> list[str]:
     ]
 
 
+def each_peer(book: Book) -> list[str]:
+    """Ours over every single peer at small ε, the geometric mean over all data sets."""
+    ours, budgets = book.ours, [e for e in SMALL if e in book.epsilons]
+    if ours is None or not budgets:
+        return []
+    kinds = {"tv2": "pairs", "tv1": "single"}
+    heads = [f"{kind}, ε = {epsilon:g}" for kind in kinds.values() for epsilon in budgets]
+    made = [f"| peer | {' | '.join(heads)} |", "|---|" + "--:|" * len(heads)]
+    for peer in book.group("peer"):
+        cells = []
+        for metric in kinds:
+            for epsilon in budgets:
+                ratios = [
+                    book.ratio(data, epsilon, ours, peer, metric)
+                    for data in book.data
+                    if all((data, epsilon, method) in book.rows for method in (ours, peer))
+                ]
+                missing = "" if len(ratios) == len(book.data) else f" (of {len(ratios)})"
+                cells.append(f"{_mean(ratios).value:.2f}{missing}" if ratios else "–")
+        made.append(f"| {peer} | {' | '.join(cells)} |")
+    return [
+        f"`{ours}` divided by each peer, the geometric mean over all data sets, in brackets over",
+        "how many where the peer was not run on all:",
+        "",
+        *made,
+    ]
+
+
 def _mean(ratios: list[Ratio]) -> Ratio:
     """The geometric mean of independent ratios."""
     value = math.exp(np.mean([math.log(ratio.value) for ratio in ratios]))

@@ -12,6 +12,7 @@ from benchmarks.accuracy_book import (
     Results,
     against_paper,
     choosing,
+    each_peer,
     seeds_table,
     small_budgets,
     table,
@@ -96,6 +97,7 @@ def document(results: Results) -> str:
     parts += ["## Who wins", "", *apart(book, verdicts)]
     if small := apart(book, small_budgets):
         parts += ["## At ε = 1, 2, 4 and 8", "", *small]
+        parts += ["### Every peer", "", *each_peer(book), ""]
     if "adult" in book.data:
         parts += ["## The paper's metric on Adult", "", *against_paper(book, "adult"), ""]
     parts += ["## Error against ε", ""]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.accuracy import jobs, summary, work
-from benchmarks.accuracy_book import Book, small_budgets
+from benchmarks.accuracy_book import Book, each_peer, small_budgets
 from benchmarks.accuracy_page import document, write
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
@@ -88,6 +88,7 @@ def test_ours_against_the_best_peer_carries_its_standard_error():
     made = small_budgets(book, ["network"])
     assert made.count("| network | 0.55 ± 0.05 (SMP) |") == 2
     assert made.count("| geometric mean | 0.55 ± 0.05 |") == 2
+    assert "| SMP | 0.55 | 0.55 |" in each_peer(book)
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path):
