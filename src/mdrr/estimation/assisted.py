@@ -9,7 +9,9 @@ are nearly exact.
 Of many tables some exceed V by chance. With no model error |u − l|² is V·χ²/df, and an excess e is
 believed if it is beyond T, the one such that of the pairs believed a tenth are expected to be
 chance (Benjamini & Hochberg 1995): few pairs stand out of noisy reports and T is strict, most do
-where reports are nearly exact and T is lax. What is believed is b² = e − T²/e, at most |l|².
+where reports are nearly exact and T is lax. What is believed is b² = e − T²/e, at most what can be:
+no cell is larger than its categories' shares, so |true|² ≤ |m_j|² for every margin m_j, and
+b² ≤ min |m_j|² + |l|².
 """
 
 from __future__ import annotations
@@ -18,24 +20,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from mdrr.design import Design
+from mdrr.domain import Domain
 from mdrr.errors import MdrrError
 from mdrr.estimation.joint import Joint
 from mdrr.estimation.project import nearest
-from mdrr.estimation.tabled import fit_margins
+from mdrr.estimation.tabled import fit_margins, small
 from mdrr.estimation.unbiased import Unbiased, unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
 _FALSE = 0.1
 """The share of chance among the pairs whose model is taken for wrong."""
-
-_MOST_PAIRS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,13 @@ class Gap:
     def reach(self, level: float) -> float:
         """The excess that noise alone reaches with some probability."""
         return self.noise * (float(chdtri(self._freedom, level)) / self._freedom - 1)
+
+    @property
+    def most(self) -> float:
+        """The largest squared error that a table of these margins can have."""
+        axes = range(self.model.ndim)
+        margins = [self.model.sum(axis=tuple(a for a in axes if a != axis)) for axis in axes]
+        return float(min((m**2).sum() for m in margins) + (self.model**2).sum())
 
     @property
     def _freedom(self) -> int:
@@ -111,8 +119,7 @@ class Shrinker:
     @cached_property
     def level(self) -> float:
         """How unlikely by chance a joint table's excess has to be for it to be believed."""
-        pairs = islice(combinations(self.design.domain.names, 2), _MOST_PAIRS)
-        gaps = [self._gap(pair) for pair in pairs]
+        gaps = [self._gap(pair) for pair in some_pairs(self.design.domain)]
         return discoveries([gap.chance for gap in gaps if gap.unbiased is not None], _FALSE)
 
     def _shrink(self, names: tuple[str, ...]) -> Shrunk:
@@ -121,7 +128,7 @@ class Shrinker:
         if found is None or excess <= 0:
             return Shrunk(model, 0.0, found)
         reach = gap.reach(self.level) if len(names) > 1 else 0.0
-        sure = min(excess - reach**2 / excess, float((model**2).sum())) if excess > reach else 0.0
+        sure = min(excess - reach**2 / excess, gap.most) if excess > reach else 0.0
         if not sure > 0:
             return Shrunk(model, 0.0, found)
         weight = sure / (sure + gap.noise)
@@ -154,6 +161,21 @@ class Shrinker:
             return None
 
 
+def some_pairs(domain: Domain, most: int = 100) -> list[tuple[str, str]]:
+    """All pairs of attributes that fit a table; of many, some evenly spread over them.
+
+    >>> from mdrr.domain import Attribute
+    >>> many = Domain(tuple(Attribute(f"a{i}", ("x", "y")) for i in range(30)))
+    >>> pairs = some_pairs(many)
+    >>> len(pairs), len({name for pair in pairs for name in pair})
+    (100, 30)
+    """
+    pairs = [pair for pair in combinations(domain.names, 2) if small(pair, domain)]
+    if len(pairs) <= most:
+        return pairs
+    return [pairs[at] for at in np.linspace(0, len(pairs) - 1, most).astype(np.int64)]
+
+
 def discoveries(chances: Sequence[float], false: float) -> float:
     """The largest chance to believe, so that of what is believed a share at most is false.
 
@@ -169,5 +191,9 @@ def discoveries(chances: Sequence[float], false: float) -> float:
 
 
 def typical_weight(shrinker: Shrinker, pairs: Sequence[tuple[str, str]]) -> float:
-    """The mean ω of some two-way tables: how far the reports speak for themselves."""
-    return float(np.mean([shrinker.shrunk(pair).weight for pair in pairs])) if pairs else 1.0
+    """The mean ω of some two-way tables: how far the reports speak for themselves.
+
+    Where there are none, that of the single attributes.
+    """
+    single = [(name,) for name in shrinker.design.domain.names]
+    return float(np.mean([shrinker.shrunk(names).weight for names in pairs or single]))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError
-from mdrr.estimation.assisted import Shrinker, typical_weight
+from mdrr.estimation.assisted import Shrinker, some_pairs, typical_weight
 from mdrr.estimation.correspondence import MOST_CATEGORIES, correspondence
 from mdrr.estimation.joint import Factor, Joint, ProductJoint
 from mdrr.estimation.latent import latent, one_way
@@ -22,7 +22,6 @@ from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Group, Tally
 
-_MOST_PAIRS = 100
 _HELD_OUT = 1 / 3
 _TRUST = 4.0
 """Belief before looking: a share is what it is expected to be, give or take 1/√4."""
@@ -57,7 +56,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     model = latent(tally, design, classes=classes, seed=seed)
     others, axes = _others(tally, design)
     makers = tuple(Shrinker(base, tally, design) for base in (model.joint, *others))
-    pairs = list(islice(combinations(design.domain.names, 2), _MOST_PAIRS))
+    pairs = some_pairs(design.domain)
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
     alone, shares, held_out = _shares(tally, design, pairs, options, seed)
     blend = Blend(makers, alone, shares)

@@ -75,7 +75,11 @@ def mixed(
 ) -> Deviation:
     """The deviation of a set ω of the way from a model to the unbiased table.
 
-    ω²V + (1−ω²)L + (1−ω)²B², of the set: with a covariance of L between the two.
+    ω²V + (1−ω²)L + (1−ω)²B², of the set: with a covariance of L between the two. The table's B² is
+    shared among its cells as if they were alike, which they need not be: a model that misses a
+    diagonal misses it in the same direction in all its cells. Where the unbiased mass lies further
+    off than its own standard error, the set has shown as much, and the deviation is the unbiased
+    one.
 
     Arguments:
         inner: the model's mass and its error over resamples.
@@ -91,6 +95,8 @@ def mixed(
     lowered = exact.error**2 / whole.error**2 if whole.error > 0 else 1.0
     part = float(mask.mean())
     shared = missed * part * (1 - part) * mask.size / max(mask.size - 1, 1)
+    if abs(exact.centre - inner.centre) > (1 - weight) * exact.error:
+        return exact
     variance = (
         weight**2 * exact.error**2
         + (1 - weight**2) * min(inner.error**2 * lowered, exact.error**2)

@@ -117,10 +117,31 @@ def fit_margins(
             table = table * ratio.reshape(shape)
         if worst < tolerance:
             break
+    else:
+        table = _met(table, margins)
     total = table.sum()
     if not total > 0:
         raise EstimateError("the margins leave no cell possible")
     return np.asarray(table / total)
+
+
+def _met(table: Array, margins: Sequence[Array]) -> Array:
+    """A table whose margins are met though fitting has not ended (Altschuler et al. 2017).
+
+    What exceeds a margin is scaled down, axis by axis; what is then missing of every margin is
+    added as the product of the missing parts.
+    """
+    for at, margin in enumerate(margins):
+        axes = tuple(axis for axis in range(table.ndim) if axis != at)
+        sums = table.sum(axis=axes)
+        ratio = np.minimum(np.divide(margin, sums, out=np.ones_like(margin), where=sums > 0), 1.0)
+        table = table * ratio.reshape([-1 if axis == at else 1 for axis in range(table.ndim)])
+    missing: Array = np.ones(())
+    for at, margin in enumerate(margins):
+        axes = tuple(axis for axis in range(table.ndim) if axis != at)
+        part = np.maximum(margin - table.sum(axis=axes), 0.0)
+        missing = np.multiply.outer(missing, part / part.sum() if part.sum() > 0 else part)
+    return np.asarray(table + max(1 - float(table.sum()), 0.0) * missing)
 
 
 def fit_pairs(
@@ -130,7 +151,10 @@ def fit_pairs(
     tolerance: float = 1e-8,
     sweeps: int = 30,
 ) -> Array:
-    """Iterative proportional fitting of a table to two-way margins, given by pairs of axes."""
+    """Iterative proportional fitting of a table to two-way margins, given by pairs of axes.
+
+    Where it has not ended after some sweeps, one-way margins are met and two-way ones nearly.
+    """
     table = np.asarray(table, dtype=np.float64)
     for _ in range(sweeps):
         worst = 0.0
@@ -144,7 +168,15 @@ def fit_pairs(
             table = table * ratio.reshape(shape)
         if worst < tolerance:
             break
+    else:
+        table = _met(table, [_margin(axis, pairs) for axis in range(table.ndim)])
     return np.asarray(table / table.sum())
+
+
+def _margin(axis: int, pairs: Mapping[tuple[int, int], Array]) -> Array:
+    """One axis's own margin, as its first pair has it."""
+    pair = next(pair for pair in pairs if axis in pair)
+    return np.asarray(pairs[pair].sum(axis=1 - pair.index(axis)))
 
 
 def rake_records(

@@ -122,7 +122,13 @@ def least_variance_inverse(table: Array) -> Array:
     transpose undoes P on the left, so one matrix serves `solve` and `scores`.
     """
     scaled = table / table.mean(axis=0)
-    return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+    try:
+        return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
+    except np.linalg.LinAlgError:
+        raise MatrixError(
+            "the reports are so nearly the same for every answer that nothing can be told from "
+            "them; spend a larger ε"
+        ) from None
 
 
 def add_up(epsilons: list[float]) -> float:
