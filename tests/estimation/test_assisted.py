@@ -1,5 +1,6 @@
 """How far tables are drawn from a model to what the reports say themselves."""
 
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
-from mdrr.estimation.assisted import Shrinker, discoveries
+from mdrr.estimation.assisted import Gap, Shrinker, discoveries, some_pairs
 from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.estimation.tabled import fit_margins
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
@@ -78,3 +80,50 @@ def test_nearly_exact_reports_speak_for_themselves():
     np.add.at(true, (columns[1], columns[3]), 1 / N)
     assert made.shrunk(("a1", "a3")).weight > 0.99
     assert made.table(("a1", "a3")) == pytest.approx(true, abs=2e-3)
+
+
+def test_a_strongly_dependent_pair_of_many_categories_is_believed():
+    """Its error is larger than the product's own square, by as much as there are categories."""
+    k, rng = 30, np.random.default_rng(2)
+    domain = Domain(tuple(Attribute(n, tuple(f"{n}{i}" for i in range(k))) for n in "ab"))
+    first = rng.integers(0, k, 20_000)
+    second = np.where(rng.random(20_000) < 0.9, first, rng.integers(0, k, 20_000))
+    design = independent(domain, epsilon=9.0)
+    tally = tally_reports(randomize_codes([first, second], design, SeededSource(1)), design)
+    even = ProductJoint(domain, tuple(Factor((n,), np.full(k, 1 / k)) for n in "ab"))
+    made = Shrinker(even, tally, design)
+    true = np.zeros((k, k))
+    np.add.at(true, (first, second), 1 / 20_000)
+    assert ((true - 1 / k**2) ** 2).sum() > 10 * (1 / k**2)
+    assert made.shrunk(("a", "b")).weight > 0.8
+    assert np.abs(made.table(("a", "b")) - true).sum() / 2 < 0.2
+
+
+def test_no_error_is_larger_than_margins_allow():
+    """Over random pairs of tables with common margins; a diagonal comes near it."""
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        shape = tuple(rng.integers(2, 6, 2))
+        true, start = (rng.dirichlet(np.full(shape[0] * shape[1], 0.2)) for _ in range(2))
+        true = true.reshape(shape) + 1e-9
+        model = fit_margins(start.reshape(shape), [true.sum(axis=1), true.sum(axis=0)])
+        assert ((true - model) ** 2).sum() <= Gap(model, [], None).most + 1e-9
+    diagonal, even = np.eye(5) / 5, np.full((5, 5), 1 / 25)
+    assert ((diagonal - even) ** 2).sum() > 0.6 * Gap(even, [], None).most
+
+
+def test_the_order_of_attributes_does_not_choose_the_pairs():
+    names = [f"n{i}" for i in range(40)]
+    domain = Domain(tuple(Attribute(name, ("x", "y")) for name in names))
+    met = Counter(name for pair in some_pairs(domain) for name in pair)
+    assert sum(met.values()) == 200
+    assert len(met) == 40
+    wide = Domain(
+        (
+            Attribute("a", tuple(map(str, range(5000)))),
+            *domain.attributes[:2],
+            Attribute("b", tuple(map(str, range(5000)))),
+        )
+    )
+    assert ("a", "b") not in some_pairs(wide)
+    assert len(some_pairs(wide)) == 5

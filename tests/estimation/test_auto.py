@@ -157,3 +157,37 @@ def test_one_person_is_not_held_out_from_herself():
     found = estimate(reports([column[:1] for column in people(N)], design, 1), design, "auto")
     assert "too few people to hold some out" in found.notes["why"]
     assert "held-out tables" not in found.notes["why"]
+
+
+def test_one_attribute_is_said_to_be_drawn_as_far_as_it_is():
+    domain = Domain((Attribute("a", tuple("vwxyz")),))
+    design = independent(domain, epsilon=0.1)
+    rng = np.random.default_rng(3)
+    found = estimate(reports([rng.integers(0, 5, 500).astype(np.uint8)], design, 1), design)
+    assert found.notes["unbiased_weight"] < 0.9
+    assert "unbiased" not in found.notes["chosen"]
+
+
+def test_a_pair_too_large_for_a_table_does_not_stop_the_others():
+    many = tuple(map(str, range(5000)))
+    domain = Domain((Attribute("a", many), Attribute("b", many), Attribute("c", ("x", "y"))))
+    design = sampled(domain, 1, epsilon=4.0)
+    rng = np.random.default_rng(3)
+    codes = [rng.integers(0, size, 300) for size in domain.shape]
+    found = estimate(reports(codes, design, 1), design, classes=2)
+    assert found.table("c").values.sum() == pytest.approx(1)
+    assert found.table("a", "c").values.shape == (5000, 2)
+
+
+@pytest.mark.parametrize("method", ["auto", "pairwise", "correspondence", "ibu"])
+def test_margins_agree_where_attributes_follow_from_each_other(method):
+    domain = Domain(tuple(Attribute(f"a{r}", tuple("vwxyz"[:r])) for r in (2, 3, 4, 5)))
+    design = independent(domain, epsilon=20.0)
+    first = np.random.default_rng(1).integers(0, 2, 1000)
+    tally = reports([(first % size).astype(np.uint8) for size in domain.shape], design, 1)
+    found = estimate(tally, design, method)
+    for names in [("a2", "a4"), ("a3", "a5"), ("a2", "a3", "a5")]:
+        table = found.table(*names).values
+        for at, name in enumerate(names):
+            axes = tuple(axis for axis in range(len(names)) if axis != at)
+            assert table.sum(axis=axes) == pytest.approx(found.table(name).values, abs=1e-9)

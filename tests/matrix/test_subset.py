@@ -94,3 +94,8 @@ def test_bad_weights_are_refused(fields, says):
 def test_an_epsilon_that_cannot_be_sampled_is_refused(epsilon):
     with pytest.raises(MatrixError):
         subset_matrix(10, epsilon=epsilon)
+
+
+def test_an_epsilon_too_small_to_tell_anything_is_refused_in_words():
+    with pytest.raises(MatrixError, match="spend a larger ε"):
+        subset_matrix(12, epsilon=1e-9).scores(np.eye(12))
