@@ -38,9 +38,11 @@ MODELS_TEXT = """## Estimates that take something for granted
 
 `latent` and `auto` refit resampled reports, which shows how a fit varies but not how wrong it is.
 That is read off its distance to the unbiased table, as far as the latter's noise lets it be seen
-(`src/mdrr/estimation/misfit.py`): these intervals tend to be too wide rather than too narrow, and
-those of cells with few people are as wide as other cells'. `correspondence` has the unbiased
-interval, widened to hold its own estimate. In brackets stands the mean half-width
+(`src/mdrr/estimation/misfit.py`), and shared among a table's cells: intervals of cells with few
+people are as wide as other cells'. Where the unbiased count of a set lies further off than its own
+standard error, the interval is the unbiased one, widened to hold the estimate, as all of
+`correspondence` are: a fit may miss a diagonal in one direction, which no cell shows. A miss smaller
+than that standard error is not seen, and such sets are held less often. In brackets stands the mean half-width
 of the sets, in per cent of all people; `pairwise`, whose intervals are unbiased, is for comparison.
 
 """

@@ -78,7 +78,6 @@ def test_nobody_is_counted_twice(folder, name):
     "command",
     [
         "plan --survey survey.toml --n 900 --epsilon 3 --report old.json",
-        "plan --survey survey.toml --n 900 --epsilon 3 --chart old.json",
         "cluster tally.json --design design.json --max-cells 9 --min-dependence 0.1 -o old.json",
         "estimate tally.json --design design.json -o old.json",
         "dependence tally.json --design design.json -o old.json",
@@ -93,3 +92,10 @@ def test_nothing_else_is_written_over_a_design(folder, command):
     assert "old.json holds a design (" in said
     assert "Name another file" in said
     assert Path("old.json").read_bytes() == before
+
+
+def test_a_chart_is_not_called_what_it_is_not(folder):
+    said = refusal("plan --survey survey.toml --n 900 --epsilon 3 --chart chart.png -o new.json")
+    assert "chart.png: charts are written as SVG" in said
+    assert not Path("chart.png").exists()
+    assert not Path("new.json").exists()

@@ -45,6 +45,8 @@ def plan(
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
 
+    if chart is not None and chart.suffix.lower() != ".svg":
+        raise MdrrError(f"{chart}: charts are written as SVG; name a file that ends in .svg")
     seen: set[Path] = set()
     for written in (out, chart, report):
         keep_apart(written, [survey, design, dependences], publishes=written is out)
