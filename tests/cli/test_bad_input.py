@@ -176,3 +176,14 @@ def test_outputs_that_cannot_be_written(folder):
     command = "randomize people.csv -d design.json -o"
     assert "there is no folder" in refusal(f"{command} nowhere/r.csv")
     assert "does not say its format" in refusal(f"{command} reports.xlsx")
+
+
+def test_tables_and_methods_are_checked_before_anything_is_read(folder):
+    """A file that is not there would be the first thing to fail otherwise."""
+    for options, said in [
+        ("--table age,age", "named twice"),
+        ("--table height", "no attribute 'height'"),
+        ("--method magic", "no method 'magic'"),
+        ("--method magic --projection clip", "no method 'magic'"),
+    ]:
+        assert said in refusal(f"estimate nowhere.json --design design.json {options}")

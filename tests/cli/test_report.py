@@ -73,6 +73,7 @@ def test_truth_makes_it_a_simulation(files: Path) -> None:
     [
         (["--method", "magic"], "no method 'magic'"),
         (["--method", "latent", "--option", "colour=2"], "no option 'colour'"),
+        (["--compare", "magic"], "no method 'magic'"),
         (["-q", "height == 1"], "height"),
         (["--truth", "nowhere.csv"], "nowhere.csv"),
     ],

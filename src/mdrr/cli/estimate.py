@@ -41,9 +41,13 @@ def estimate(
     as_json: AsJson = False,
 ) -> None:
     """Estimate tables of the true distribution from randomized reports."""
+    from mdrr.estimation.result import check_names
+
     keep_apart(out, [*reports, design])
     made = load_design(design)
     asked = [split(names) for names in table or made.domain.names]
+    for names in asked:
+        check_names(made.domain, names)
     if out is not None:
         _check_out(out, asked)
     chosen = read_options(method, [*(option or ()), *_projection(method, projection)])
@@ -125,6 +129,7 @@ def _projection(method: str, projection: str | None) -> list[str]:
     """The option that `--projection` stands for, if the method has it."""
     if projection is None:
         return []
+    read_options(method, ())
     try:
         read_options(method, [f"projection={projection}"])
     except EstimateError:

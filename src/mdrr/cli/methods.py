@@ -38,18 +38,16 @@ def read_options(method: str, words: Sequence[str]) -> dict[str, Any]:
     """Options written NAME=VALUE, as the method's function declares them.
 
     Arguments:
-        method: the estimator; one that is not known has no options to read.
+        method: the estimator.
         words: what was given.
 
     Example:
         >>> read_options("latent", ["classes=5", "prior=0.5"])
         {'classes': 5, 'prior': 0.5}
     """
-    from mdrr.estimation import METHODS
+    from mdrr.estimation import estimator
 
-    if method not in METHODS:
-        return {}
-    known = _known(METHODS[method])
+    known = _known(estimator(method))
     found: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")

@@ -49,6 +49,8 @@ def report(
 
     keep_apart(out, [*reports, design, truth])
     chosen = read_options(method, option or ())
+    for name in compare or ():
+        read_options(name, ())
     made = load_design(design)
     true = None if truth is None else _records(truth, made)
     tally = load_tally(reports, made, quiet=as_json)

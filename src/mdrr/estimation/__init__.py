@@ -39,6 +39,7 @@ __all__ = [
     "correspondence",
     "dispersion",
     "estimate",
+    "estimator",
     "ibu",
     "invert",
     "latent",
@@ -87,10 +88,14 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
     first: Any = tally
     if isinstance(first, Design):
         raise EstimateError("the tally comes first, then the design: mdrr.estimate(tally, design)")
+    return estimator(method)(tally, design, **options)
+
+
+def estimator(method: str) -> Callable[..., Estimate]:
+    """The function of a method, by name."""
     try:
-        function = METHODS[method]
+        return METHODS[method]
     except KeyError:
         raise EstimateError(
             f"there is no method {method!r}. Known: {', '.join(map(repr, METHODS))}"
         ) from None
-    return function(tally, design, **options)

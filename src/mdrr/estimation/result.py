@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
@@ -125,6 +125,16 @@ class Table:
         return make_frame(columns, backend)
 
 
+def check_names(domain: Domain, names: Sequence[str]) -> None:
+    """Refuse attributes that make no table."""
+    if not names:
+        raise EstimateError("name at least one attribute, as in estimate.table('sex')")
+    if len(set(names)) < len(names):
+        raise EstimateError(f"an attribute is named twice: {', '.join(names)}")
+    for name in names:
+        domain.index(name)
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """A proper joint distribution of the people's true records.
@@ -152,12 +162,7 @@ class Estimate:
             names: the attributes, at least one; the axes come in this order.
             level: the confidence level of `.low` and `.high`.
         """
-        if not names:
-            raise EstimateError("name at least one attribute, as in estimate.table('sex')")
-        if len(set(names)) < len(names):
-            raise EstimateError(f"an attribute is named twice: {', '.join(names)}")
-        for name in names:
-            self.domain.index(name)
+        check_names(self.domain, names)
         cells = math.prod(self.domain.attribute(name).size for name in names)
         if cells > MOST_CELLS:
             raise EstimateError(
