@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--epsilons", help="some budgets, with commas")
     parser.add_argument("--methods", help="some methods, with commas")
     parser.add_argument("--again", help="methods whose kept results are not used, with commas")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=10, help="randomizations of each (10)")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
     parser.add_argument("--kept", type=Path, default=Path("out/accuracy.jsonl"))
