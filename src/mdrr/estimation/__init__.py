@@ -92,7 +92,11 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
 
 
 def estimator(method: str) -> Callable[..., Estimate]:
-    """The function of a method, by name."""
+    """The function of a method, by name.
+
+    >>> estimator("product") is product
+    True
+    """
     try:
         return METHODS[method]
     except KeyError:

@@ -11,7 +11,7 @@ believed if it is beyond T, the one such that of the pairs believed a tenth are 
 chance (Benjamini & Hochberg 1995): few pairs stand out of noisy reports and T is strict, most do
 where reports are nearly exact and T is lax. What is believed is b² = e − T²/e, at most what can be:
 no cell is larger than its categories' shares, so |true|² ≤ |m_j|² for every margin m_j, and
-b² ≤ min |m_j|² + |l|².
+b² ≤ min |m_j|² + |l|². Of a single attribute the unbiased estimate is seldom far off: T is 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mdrr.domain import Domain
 from mdrr.errors import MdrrError
 from mdrr.estimation.joint import Joint
 from mdrr.estimation.project import nearest
-from mdrr.estimation.tabled import fit_margins, small
+from mdrr.estimation.tabled import fit_margins, margin_of, small
 from mdrr.estimation.unbiased import Unbiased, unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
@@ -68,8 +68,7 @@ class Gap:
     @property
     def most(self) -> float:
         """The largest squared error that a table of these margins can have."""
-        axes = range(self.model.ndim)
-        margins = [self.model.sum(axis=tuple(a for a in axes if a != axis)) for axis in axes]
+        margins = [margin_of(self.model, axis) for axis in range(self.model.ndim)]
         return float(min((m**2).sum() for m in margins) + (self.model**2).sum())
 
     @property

@@ -92,11 +92,11 @@ def mixed(
     mask = query.mask()
     whole = found.deviation(mask, population=True)
     exact = found.deviation(mask, population=of == "population")
+    if abs(exact.centre - inner.centre) > (1 - weight) * exact.error:
+        return exact
     lowered = exact.error**2 / whole.error**2 if whole.error > 0 else 1.0
     part = float(mask.mean())
     shared = missed * part * (1 - part) * mask.size / max(mask.size - 1, 1)
-    if abs(exact.centre - inner.centre) > (1 - weight) * exact.error:
-        return exact
     variance = (
         weight**2 * exact.error**2
         + (1 - weight**2) * min(inner.error**2 * lowered, exact.error**2)

@@ -91,6 +91,11 @@ def small(names: Sequence[str], domain: Domain) -> bool:
     return math.prod(domain.attribute(name).size for name in names) <= _MOST_CELLS
 
 
+def margin_of(table: Array, axis: int) -> Array:
+    """The sums of a table over all axes but one."""
+    return np.asarray(table.sum(axis=tuple(at for at in range(table.ndim) if at != axis)))
+
+
 def fit_margins(
     table: Array, margins: Sequence[Array], *, tolerance: float = 1e-10, sweeps: int = 100
 ) -> Array:
@@ -108,8 +113,7 @@ def fit_margins(
     for _ in range(sweeps):
         worst = 0.0
         for at, margin in enumerate(margins):
-            axes = tuple(axis for axis in range(table.ndim) if axis != at)
-            sums = table.sum(axis=axes)
+            sums = margin_of(table, at)
             worst = max(worst, float(np.abs(sums - margin).sum()))
             shape = [1] * table.ndim
             shape[at] = len(margin)
@@ -132,14 +136,12 @@ def _met(table: Array, margins: Sequence[Array]) -> Array:
     added as the product of the missing parts.
     """
     for at, margin in enumerate(margins):
-        axes = tuple(axis for axis in range(table.ndim) if axis != at)
-        sums = table.sum(axis=axes)
+        sums = margin_of(table, at)
         ratio = np.minimum(np.divide(margin, sums, out=np.ones_like(margin), where=sums > 0), 1.0)
         table = table * ratio.reshape([-1 if axis == at else 1 for axis in range(table.ndim)])
     missing: Array = np.ones(())
     for at, margin in enumerate(margins):
-        axes = tuple(axis for axis in range(table.ndim) if axis != at)
-        part = np.maximum(margin - table.sum(axis=axes), 0.0)
+        part = np.maximum(margin - margin_of(table, at), 0.0)
         missing = np.multiply.outer(missing, part / part.sum() if part.sum() > 0 else part)
     return np.asarray(table + max(1 - float(table.sum()), 0.0) * missing)
 
