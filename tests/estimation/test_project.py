@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from mdrr.errors import EstimateError
-from mdrr.estimation.project import clip_rescale, nearest, project
+from mdrr.estimation.project import clip_rescale, nearest, posterior_mean, project
 
 VALUES = st.lists(st.floats(-2, 2), min_size=1, max_size=6)
 
@@ -84,3 +84,24 @@ def test_nothing_positive_cannot_be_rescaled():
     with pytest.raises(EstimateError, match="no value is positive"):
         clip_rescale(np.array([-0.5, 0.0]))
     np.testing.assert_allclose(nearest(np.array([-0.5, 0.0])), [0.25, 0.75])
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-3, 0.3, 30.0, 1e4, 1e9])
+@pytest.mark.parametrize("cells", [1, 2, 40])
+def test_a_posterior_mean_is_proper_and_positive_at_any_noise(error, cells):
+    values = 1 / cells + error * np.random.default_rng(cells).standard_normal(cells)
+    found = posterior_mean(values, np.full(cells, error))
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    assert (found > 0).all()
+    order = np.argsort(values)
+    assert (np.diff(found[order]) >= 0).all()
+
+
+def test_a_posterior_mean_is_that_of_distributions_drawn_evenly():
+    """Rejection: v = π + noise with π even over the simplex, kept where v is near the one seen."""
+    rng = np.random.default_rng(3)
+    seen, error = np.array([0.6, 0.35, 0.05]), 0.08
+    drawn = rng.dirichlet(np.ones(3), size=400_000)
+    weights = np.exp(-(((drawn - seen) ** 2).sum(axis=1)) / (2 * error**2))
+    expected = weights @ drawn / weights.sum()
+    np.testing.assert_allclose(posterior_mean(seen, np.full(3, error)), expected, atol=0.012)

@@ -90,7 +90,7 @@ def posterior_mean(values: Array, errors: Array) -> Array:
         hazard = np.exp(-0.5 * near**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(near))
         return np.asarray(sigma * np.where(z > -30, z + hazard, -1 / np.minimum(z, -1)))
 
-    reach = float(np.abs(values).max() + values.size * sigma.max() + 1)
-    shift = brentq(lambda t: float(means(t).sum()) - 1, -reach, 1e3 * reach, xtol=1e-14)
+    lowest, highest = float(values.min()) - 2, float(values.max() + 2 * (sigma**2).sum())
+    shift = brentq(lambda t: float(means(t).sum()) - 1, lowest, highest, xtol=1e-14)
     found = means(float(shift))
     return np.asarray(found / found.sum())
