@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-coverage bench-learning bench-numeric bench-planning help run test check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-numeric bench-planning help run test check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,8 +80,11 @@ bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers
 bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/coverage.md
 	$(BIN)/python -m benchmarks.coverage
 
-bench-planning: dev  ## What plans predict against what happens; docs/predictions.md
+bench-planning: $(VENV)/.installed-bench  ## What plans predict against what happens; docs/predictions.md
 	$(BIN)/python -m benchmarks.planning
+
+bench-frontier: $(VENV)/.installed-bench  ## What single attributes cost pairs at small budgets; docs/frontier.md
+	$(BIN)/python -m benchmarks.frontier
 
 bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/learning.md
 	$(BIN)/python -m benchmarks.learning

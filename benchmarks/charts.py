@@ -41,3 +41,45 @@ def lines(points: list[dict[str, Any]], path: Path, order: list[str]) -> None:
         .configure_view(stroke="#ddd")
     )
     faceted.save(path)
+
+
+def trade(
+    plans: list[dict[str, Any]],
+    peers: list[dict[str, Any]],
+    path: Path,
+    order: list[str],
+    default: float,
+) -> None:
+    """Pairs' error against single attributes': a line of plans and the peers, by data set and ε."""
+    import altair as alt
+
+    names = list(dict.fromkeys(row["method"] for row in peers))
+    points = [{"kind": "plan", **row} for row in plans] + [{"kind": "peer", **r} for r in peers]
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("tv1:Q", title="single attributes").scale(zero=False).axis(tickCount=4),
+        y=alt.Y("tv2:Q", title="pairs").scale(zero=False).axis(tickCount=4),
+    )
+    ours = base.transform_filter("datum.kind == 'plan'")
+    chosen = ours.transform_filter(f"datum.worth == {default}")
+    rivals = base.transform_filter("datum.kind == 'peer'").encode(
+        color=alt.Color("method:N", sort=names, title=None).scale(range=list(COLOURS[1:])),
+        shape=alt.Shape("method:N", sort=names, title=None).scale(range=list(SHAPES[1:])),
+    )
+    drawn = alt.layer(
+        ours.mark_line(strokeWidth=1.5, color=COLOURS[0]).encode(order="worth:Q"),
+        ours.mark_point(size=20, filled=True, color=COLOURS[0]),
+        chosen.mark_point(size=90, strokeWidth=1.5, color=COLOURS[0]),
+        rivals.mark_point(size=60, filled=True, opacity=1),
+    )
+    faceted = (
+        drawn.properties(width=150, height=130)
+        .facet(
+            column=alt.Column("data:N", title=None, sort=order),
+            row=alt.Row("epsilon:Q", title=None).header(labelExpr="'ε = ' + datum.value"),
+        )
+        .resolve_scale(x="independent", y="independent")
+        .configure(background="white", font="sans-serif")
+        .configure_legend(orient="bottom", columns=len(names), symbolSize=60)
+        .configure_view(stroke="#ddd")
+    )
+    faceted.save(path)

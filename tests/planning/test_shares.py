@@ -46,7 +46,7 @@ def test_slopes_are_how_fast_errors_fall(bias):
 
 @pytest.mark.parametrize("first", [None, goal([np.inf] * 3, seed=2)], ids=["one", "two"])
 def test_no_other_shares_are_better(first):
-    trade = Trade(goal([np.inf] * 3), first)
+    trade = Trade(goal([np.inf] * 3), first, WORTH)
 
     def loss(shares):
         value = np.log(trade.second.error(shares))

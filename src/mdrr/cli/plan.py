@@ -31,6 +31,13 @@ def plan(
         str,
         typer.Option(help="both, pairs, singles, or tables such as 'sex+income,race+education'."),
     ] = "both",
+    worth: Annotated[
+        float | None,
+        typer.Option(
+            help="Of 'both': a per cent of single attributes' error is worth so many of pairs' "
+            "(5). Less asks more people about several attributes."
+        ),
+    ] = None,
     chart: Annotated[
         Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
     ] = None,
@@ -44,6 +51,7 @@ def plan(
     """Predict the error of every candidate design at one budget, and write the best."""
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
+    from mdrr.planning.predict import WORTH
 
     if chart is not None and chart.suffix.lower() != ".svg":
         raise MdrrError(f"{chart}: charts are written as SVG; name a file that ends in .svg")
@@ -56,7 +64,14 @@ def plan(
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
-    found = rank(domain, n=n, epsilon=epsilon, dependences=known, workload=tables)
+    found = rank(
+        domain,
+        n=n,
+        epsilon=epsilon,
+        dependences=known,
+        workload=tables,
+        worth=WORTH if worth is None else worth,
+    )
     done = None if out is None else publish(out, found.design, force=force)
     if chart is not None:
         from mdrr.plots import candidates, to_svg
@@ -103,7 +118,7 @@ def plan(
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        "all as equally frequent; method 'auto' is usually better. The best comes first; single "
+        "all as equally frequent, with method 'auto'. The best comes first; single "
         "attributes count more than pairs, and without dependences designs that ask nobody some "
         "table come last. One forged report adds at most that many people to a combination."
     )

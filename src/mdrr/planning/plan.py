@@ -16,7 +16,7 @@ from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError
-from mdrr.planning.predict import Names, Predicted, check_counts, predict
+from mdrr.planning.predict import WORTH, Names, Predicted, check_counts, check_worth, predict
 from mdrr.planning.sampling import best_split, split_questionnaire
 from mdrr.protocols import clustered, independent, joint, subsets
 
@@ -101,6 +101,7 @@ def plan(
     dependences: Dependences | None = None,
     workload: Workload = "both",
     coverage: float = 0.1,
+    worth: float = WORTH,
 ) -> Plan:
     """Predict the error of every candidate design at one budget, and rank them.
 
@@ -122,6 +123,9 @@ def plan(
         workload: `"both"` for all attributes and all pairs (each kind is half of the matter),
             `"pairs"`, `"singles"`, or the attributes of each table that matters.
         coverage: the share of a table's combinations in a typical count.
+        worth: of `"both"`, how much single attributes come first: a per cent of their error is
+            worth so many per cent of the pairs'. Large numbers ask more people about one attribute
+            alone, small ones more about several.
 
     Returns:
         The plan; `.design` is the best design.
@@ -129,11 +133,12 @@ def plan(
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon} must be a positive number")
     check_counts(n, coverage)
+    check_worth(worth)
     tables = _tables(domain, workload)
     assumed = dependences or assume(domain)
     found = []
-    for name, design in _designs(domain, tables, epsilon, n, dependences):
-        predicted = predict(design, n, tables, dependences=assumed, coverage=coverage)
+    for name, design in _designs(domain, tables, epsilon, n, dependences, worth):
+        predicted = predict(design, n, tables, dependences=assumed, coverage=coverage, worth=worth)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
     if not found:
@@ -183,6 +188,7 @@ def _designs(
     epsilon: float,
     n: int,
     dependences: Dependences | None,
+    worth: float,
 ) -> Iterable[tuple[str, Design]]:
     for name, make in (("independent", independent), ("joint", joint)):
         try:
@@ -208,6 +214,6 @@ def _designs(
             yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=epsilon)
         except MatrixError:
             break
-    best = best_split(domain, tables, epsilon, n=n, dependences=dependences)
+    best = best_split(domain, tables, epsilon, n=n, dependences=dependences, worth=worth)
     if best is not None:
         yield "split questionnaire", best

@@ -60,7 +60,7 @@ class Predicted:
         forged: how many people one forged report adds to a cell at most, the worst table.
         covered: whether somebody is asked each table's attributes together.
         loss: what designs are ranked by, ln(error) of the workload's tables of one kind; of both,
-            ln(error of wider tables) + 5·ln(error of single attributes).
+            ln(error of wider tables) + worth·ln(error of single attributes).
     """
 
     error: float
@@ -77,6 +77,7 @@ def predict(
     *,
     dependences: Dependences | None = None,
     coverage: float = 0.1,
+    worth: float = WORTH,
 ) -> Predicted:
     """Predict the error of counts over some tables' combinations.
 
@@ -89,6 +90,7 @@ def predict(
         tables: which attributes are counted together.
         dependences: from a pilot, if any.
         coverage: σ, the share of a table's combinations in a count.
+        worth: how many per cent of wider tables' error one of single attributes' is worth.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain
@@ -107,12 +109,12 @@ def predict(
     errors = []
     for names, (variance, _) in zip(tables, totals, strict=True):
         if len(names) == 1:
-            variance = _held(variance, _size(design, names))
+            variance = held(variance, _size(design, names))
         elif dependences is not None and len(names) == 2:
             for name in names:
                 if name not in singles:
                     alone = _total(design, n, (name,))[0]
-                    singles[name] = _held(alone, design.domain.attribute(name).size)
+                    singles[name] = held(alone, design.domain.attribute(name).size)
             variance = _assisted(design.domain, names, variance, singles, dependences)
         errors.append(relative_error(variance, _size(design, names), coverage))
     widths = Counter(len(names) for names in tables)
@@ -120,7 +122,7 @@ def predict(
     alone = np.array([len(names) == 1 for names in tables])
     kinds = [
         math.log(max(float(np.mean(np.array(errors)[kind])), 1e-300)) * worth
-        for kind, worth in ((alone, WORTH), (~alone, 1.0))
+        for kind, worth in ((alone, worth), (~alone, 1.0))
         if kind.any()
     ]
     forged = max(swing for _, swing in totals)
@@ -134,6 +136,15 @@ def check_counts(n: int, coverage: float) -> None:
         raise DesignError(f"n={n}: somebody has to report")
     if not 0 < coverage < 1:
         raise DesignError(f"coverage={coverage} must lie strictly between 0 and 1")
+
+
+def check_worth(worth: float) -> None:
+    """Refuse what single attributes cannot be worth."""
+    if not 0 < worth < math.inf:
+        raise DesignError(
+            f"worth={worth} must be a positive number; for one kind of tables alone choose "
+            "workload='singles' or 'pairs'"
+        )
 
 
 def relative_error(variance: float, cells: int, coverage: float) -> float:
@@ -198,19 +209,36 @@ def _cluster_squares(design: Design, cluster: Cluster, met: Sequence[str]) -> tu
 
 
 def _gain(design: Design, cluster: Cluster, met: Sequence[str]) -> float:
-    """G: what knowing which combinations of a cluster's other attributes occur is worth."""
+    """G of a cluster's report for some of its attributes."""
     others = [design.domain.attribute(n).size for n in cluster.attributes if n not in met]
-    if not others or not isinstance(cluster.matrix, Constant | Subset):
-        return 1.0
     cells = math.prod(design.domain.attribute(name).size for name in met)
-    signal = cluster.matrix.signal if isinstance(cluster.matrix, Constant) else 0.0  # weak for sets
-    floor = (1 - signal) / (cells * math.prod(others))
-    common = math.prod((size + 1) / 2 for size in others)
-    return (signal / cells + floor * math.prod(others)) / (signal / cells + floor * common)
+    if isinstance(cluster.matrix, Constant):
+        return gain(cells, others, cluster.matrix.signal)
+    return gain(cells, others, 0.0) if isinstance(cluster.matrix, Subset) else 1.0
 
 
-def _held(variance: float, cells: int) -> float:
-    """A distribution's squared error: proper ones do not lie further apart than S."""
+def gain(cells: int, others: Sequence[int], signal: float) -> float:
+    """G: what knowing which combinations of the other attributes occur adds to the information.
+
+    Arguments:
+        cells: of the table that is wanted.
+        others: how many categories each other attribute of the report has.
+        signal: the probability that the report is the truth and not noise; reported sets win only
+            where it is near 0.
+
+    >>> gain(3, [], 0.1), gain(3, [3], 1.0), gain(3, [3, 3], 0.0)
+    (1.0, 1.0, 2.25)
+    """
+    told, noise = signal / cells, (1 - signal) / cells
+    return (told + noise) / (told + noise * math.prod((size + 1) / 2 / size for size in others))
+
+
+def held(variance: float, cells: int) -> float:
+    """An attribute's squared error: the noise's, or what proper distributions differ by, S.
+
+    >>> held(math.inf, 2), round(held(1e-4, 2), 6), round(held(1e6, 2), 3)
+    (inf, 0.0001, 0.167)
+    """
     spread = (cells - 1) / (cells * (cells + 1))
     return variance if math.isinf(variance) else variance * spread / (variance + spread)
 

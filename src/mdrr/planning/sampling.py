@@ -4,7 +4,7 @@ Asking fewer attributes leaves more budget for each and fewer people for a table
 an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly with the whole
 budget, minimise the mean standard error of the workload's tables over the shares w of people. Where
 single attributes matter beside wider tables they come first: a per cent of their accuracy is given
-up where that gains five of the others'.
+up where that gains several of the others'.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.predict import Names, product_bias, relative_error, squares
+from mdrr.planning.predict import WORTH, Names, product_bias, relative_error, squares
 from mdrr.planning.shares import Goal, Trade
 
 _WHOLE_POOL = 10
@@ -101,11 +101,12 @@ def best_split(
     *,
     n: int,
     dependences: Dependences | None = None,
+    worth: float = WORTH,
 ) -> Design | None:
     """The split questionnaire of least predicted mean error, or None where no subset fits.
 
     Single attributes that matter beside wider tables come first: a per cent of their accuracy is
-    given up where that gains five of the others'. Attributes that no table needs still count a
+    given up where that gains `worth` of the others'. Attributes that no table needs still count a
     little, each alone: a design asks everything.
 
     Arguments:
@@ -115,6 +116,7 @@ def best_split(
         n: how many people will report; with dependences, the fewer the less pays what only many
             can show.
         dependences: how far a pair may be from the product of its margins; any distance if None.
+        worth: how many per cent of wider tables' error one of single attributes' is worth.
     """
     wide: list[Names] = [table for table in tables if len(table) > 1]
     alone: list[Names] = [table for table in tables if len(table) == 1]
@@ -137,7 +139,7 @@ def best_split(
             scales=_scales(domain, wanted, others),
         )
 
-    trade = Trade(goal(wide or alone, spare), goal(alone, []) if wide and alone else None)
+    trade = Trade(goal(wide or alone, spare), goal(alone, []) if wide and alone else None, worth)
     if not trade.second.reached.all():
         return None
     shares = trade.shares()

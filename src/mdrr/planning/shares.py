@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.matrix import Array
-from mdrr.planning.predict import BORROWED, WORTH
+from mdrr.planning.predict import BORROWED
 
 _STEPS = 400
 
@@ -89,20 +89,23 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Trade:
-    """Two goals, of which the first comes first: the least ln(second) + 5·ln(first).
+    """Two goals, of which the first comes first: the least ln(second) + worth·ln(first).
 
     Arguments:
         second: a goal.
-        first: one that gives up a per cent where that gains the second five; None for the second
+        first: one that gives up a per cent where that gains the second `worth`; None for the second
             alone.
+        worth: see there.
     """
 
     second: Goal
     first: Goal | None
+    worth: float
 
     def among(self, kept: npt.NDArray[np.int64]) -> Trade:
         """The trade when only some questionnaires are used."""
-        return Trade(self.second.among(kept), self.first and self.first.among(kept))
+        first = self.first and self.first.among(kept)
+        return Trade(self.second.among(kept), first, self.worth)
 
     def shares(self) -> Array:
         """The best shares, by multiplicative steps."""
@@ -110,7 +113,7 @@ class Trade:
         for _ in range(_STEPS):
             slope = self.second.slope(shares) / self.second.error(shares)
             if self.first is not None:
-                slope = slope + WORTH * self.first.slope(shares) / self.first.error(shares)
+                slope = slope + self.worth * self.first.slope(shares) / self.first.error(shares)
             shares = shares * np.sqrt(slope)
             shares /= shares.sum()
         return shares

@@ -1,0 +1,194 @@
+"""What single attributes cost pairs: plans of every worth beside the peers, at small budgets.
+
+    python -m benchmarks.frontier           # stop it and start it again; writes docs/frontier.md
+    python -m benchmarks.frontier --page    # the page from benchmarks/results alone
+
+At small ε a report tells little, and what it tells of pairs it does not tell of single attributes.
+`mdrr.plan(…, worth=w)` chooses a point of that trade. Peers' errors are those of
+benchmarks/results/accuracy.json: the same people, ε and questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.accuracy import QUERIES, WIDE
+from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.charts import trade
+from benchmarks.data import load
+from benchmarks.methods import METHODS, answers, collected
+from benchmarks.metrics import workload_of
+
+import mdrr
+from benchmarks import runner
+from mdrr.planning.predict import WORTH
+
+DATA = ("adult", "fair", "randhie", "network", "correlated")
+EPSILONS = (1.0, 2.0)
+WORTHS = (0.2, 1.0, 2.0, WORTH, 10.0, 50.0)
+RESULTS = Path("benchmarks/results/frontier.json")
+PAGE = Path("docs/frontier.md")
+CHART = Path("docs/img/frontier.svg")
+
+HEAD = """# What single attributes cost pairs
+
+At small budgets a report tells little, and what it tells of pairs it does not tell of single
+attributes. `mdrr.plan(…, worth=w)` chooses between them: a per cent of the single attributes' error
+is worth w of the pairs'. Below, plans of every worth, estimated by `auto`, beside the peers of
+[accuracy.md](accuracy.md) that come near: mean total variation of single attributes and of pairs.
+`make bench-frontier` made this page.
+
+![Errors of single attributes and of pairs: plans of every worth, and peers](img/frontier.svg)
+
+The default, 5, keeps single attributes about as accurate as asking everybody one attribute does,
+and takes of pairs what can be had for that. Where every pair is strongly related, as in
+`correlated`, a smaller worth pays at once.
+
+"""
+
+
+def work(job: runner.Job) -> dict[str, Any]:
+    """One randomization of a plan and its errors."""
+    name, epsilon, worth, seed = job
+    people = load(name)
+    design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon, worth=worth).design
+    estimate = mdrr.estimate(collected(people, design, seed), design)
+    return workload_of(name, QUERIES, WIDE).errors(answers(estimate))
+
+
+def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
+    """Means over seeds and their standard errors."""
+    rows = []
+    for name in DATA:
+        for epsilon in EPSILONS:
+            for worth in WORTHS:
+                some = [done.get((name, epsilon, worth, seed)) for seed in range(seeds)]
+                entries = [entry for entry in some if entry is not None]
+                if not entries:
+                    continue
+                row = {"data": name, "epsilon": epsilon, "worth": worth, "seeds": len(entries)}
+                for metric in ("tv1", "tv2"):
+                    values = np.array([entry[metric] for entry in entries])
+                    row[metric] = round(float(values.mean()), 5)
+                    if len(values) > 1:
+                        error = values.std(ddof=1) / math.sqrt(len(values))
+                        row[f"{metric}_error"] = round(float(error), 5)
+                rows.append(row)
+    return rows
+
+
+def peers(accuracy: dict[str, Any]) -> list[dict[str, Any]]:
+    """The peers' rows of the accuracy benchmark that the plans are compared with."""
+    return [
+        row
+        for row in accuracy["rows"]
+        if row["data"] in DATA
+        and row["epsilon"] in EPSILONS
+        and METHODS[row["method"]].group == "peer"
+    ]
+
+
+def answer_to(peer: dict[str, Any], plans: list[dict[str, Any]]) -> dict[str, Any]:
+    """The plan whose worse ratio to a peer, of single attributes and of pairs, is least."""
+    return min(plans, key=lambda row: max(row["tv1"] / peer["tv1"], row["tv2"] / peer["tv2"]))
+
+
+def document(results: dict[str, Any], accuracy: dict[str, Any]) -> str:
+    """The page."""
+    lines = []
+    for name in DATA:
+        for epsilon in EPSILONS:
+            plans = [r for r in results["rows"] if (r["data"], r["epsilon"]) == (name, epsilon)]
+            rivals = [r for r in peers(accuracy) if (r["data"], r["epsilon"]) == (name, epsilon)]
+            lines += [
+                f"## {name}, ε = {epsilon:g}",
+                "",
+                "| plan, worth | single attributes | pairs |",
+                "|--:|--:|--:|",
+            ]
+            lines += [
+                f"| {row['worth']:g} | {_shown(row, 'tv1')} | {_shown(row, 'tv2')} |"
+                for row in plans
+            ]
+            lines += [
+                "",
+                "| peer | single attributes | pairs | nearest plan, worth "
+                "| its singles / the peer's | its pairs / the peer's |",
+                "|---|--:|--:|--:|--:|--:|",
+            ]
+            for rival in sorted(rivals, key=lambda row: row["tv2"]):
+                ours = answer_to(rival, plans)
+                lines.append(
+                    f"| {rival['method']} | {_shown(rival, 'tv1')} | {_shown(rival, 'tv2')} "
+                    f"| {ours['worth']:g} | {ours['tv1'] / rival['tv1']:.2f} "
+                    f"| {ours['tv2'] / rival['tv2']:.2f} |"
+                )
+            lines.append("")
+    return HEAD + told(results, accuracy) + "\n\n" + "\n".join(lines)
+
+
+def told(results: dict[str, Any], accuracy: dict[str, Any]) -> str:
+    """For how many peers there is a plan that is better in both."""
+    ratios = []
+    for rival in peers(accuracy):
+        case = rival["data"], rival["epsilon"]
+        plans = [row for row in results["rows"] if (row["data"], row["epsilon"]) == case]
+        ours = answer_to(rival, plans)
+        ratios.append(max(ours["tv1"] / rival["tv1"], ours["tv2"] / rival["tv2"]))
+    better = sum(ratio < 1 for ratio in ratios)
+    return (
+        f"For {better} of the {len(ratios)} peers below some plan has the smaller error in both, "
+        f"single attributes and pairs. Of the others the worst ratio is {max(ratios):.2f}. "
+        f"Plans are means over {results['seeds']} seeds, peers over those of the accuracy page; "
+        f"± is the standard error."
+    )
+
+
+def _shown(row: dict[str, Any], metric: str) -> str:
+    error = row.get(f"{metric}_error")
+    return f"{row[metric]:.4f}" + (f" ± {error:.4f}" if error is not None else "")
+
+
+def near(results: dict[str, Any], accuracy: dict[str, Any]) -> list[dict[str, Any]]:
+    """The peers that a chart can show beside the plans."""
+    found = []
+    for rival in peers(accuracy):
+        case = rival["data"], rival["epsilon"]
+        plans = [row for row in results["rows"] if (row["data"], row["epsilon"]) == case]
+        if all(rival[m] <= 1.6 * max(row[m] for row in plans) for m in ("tv1", "tv2")):
+            found.append(rival)
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kept", type=Path, default=Path("out/frontier.jsonl"))
+    asked = parser.parse_args(arguments)
+    if not asked.page:
+        todo = [
+            (name, epsilon, worth, seed)
+            for seed in range(asked.seeds)
+            for name in DATA
+            for epsilon in EPSILONS
+            for worth in WORTHS
+        ]
+        done = runner.run(todo, work, asked.kept, workers=asked.workers, kind=lambda job: job[0])
+        rows = summary(done, asked.seeds)
+        RESULTS.write_text(runner.written({"seeds": asked.seeds, "rows": rows}), encoding="utf-8")
+    results, accuracy = (json.loads(path.read_text("utf-8")) for path in (RESULTS, ACCURACY))
+    PAGE.write_text(document(results, accuracy), encoding="utf-8")
+    trade(results["rows"], near(results, accuracy), CHART, list(DATA), WORTH)
+
+
+if __name__ == "__main__":
+    main()
