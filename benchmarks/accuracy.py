@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.accuracy_book import choices
 from benchmarks.data import DATA, HELD_OUT, SEEN, load
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload_of
@@ -61,15 +62,15 @@ def jobs(
 
 def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
     """Means over seeds and their standard errors, small enough to be kept with the code."""
-    grouped = defaultdict(list)
-    for (name, epsilon, _, method), entry in done.items():
+    grouped: dict[tuple[str, float, str], dict[int, Any]] = defaultdict(dict)
+    for (name, epsilon, seed, method), entry in done.items():
         if name in DATA and method in METHODS:
-            grouped[name, epsilon, method].append(entry)
+            grouped[name, epsilon, method][seed] = entry
     rows = []
     order = {method: i for i, method in enumerate(METHODS)}
     places = {name: i for i, name in enumerate(DATA)}
     for key in sorted(grouped, key=lambda k: (places[k[0]], k[1], order[k[2]])):
-        entries = grouped[key]
+        entries = list(grouped[key].values())
         row = {"data": key[0], "epsilon": key[1], "method": key[2], "seeds": len(entries)}
         for metric in METRICS:
             values = np.array([entry[metric] for entry in entries])
@@ -95,6 +96,7 @@ def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
         "versions": {package: _version(package) for package in ("multi-freq-ldpy", "mbi")},
         "people": people,
         "methods": {m.name: {"group": m.group, "about": m.about} for m in METHODS.values()},
+        "choices": sorted(choices(grouped), key=lambda row: (places[row["data"]], row["epsilon"])),
         "rows": rows,
     }
 

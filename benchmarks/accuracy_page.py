@@ -96,7 +96,7 @@ def document(results: Results) -> str:
     parts = [HEAD.format(origin=origin(book), seeds=told, **counts)]
     parts += ["## Who wins", "", *apart(book, verdicts)]
     if small := apart(book, small_budgets):
-        parts += ["## At ε = 1, 2, 4 and 8", "", *small]
+        parts += ["## At ε = 1, 2, 4 and 8", "", TRADE, *small]
         parts += ["### Every peer", "", *each_peer(book), ""]
     if "adult" in book.data:
         parts += ["## The paper's metric on Adult", "", *against_paper(book, "adult"), ""]
@@ -132,6 +132,10 @@ def document(results: Results) -> str:
     parts += ["## Seeds", "", *seeds_table(book)]
     return "\n".join(parts) + "\n"
 
+
+TRADE = """At small budgets what is told of pairs is not told of single attributes:
+[frontier.md](frontier.md) shows plans of other choices than the default's beside the peers.
+"""
 
 NOTES = """Versions: {versions}. The peers are run at their best published setting:
 

@@ -47,9 +47,14 @@ def forget(path: Path, names: list[str]) -> None:
 
 def written(results: dict[str, Any]) -> str:
     """The results as JSON with one row a line, so that a change can be read."""
-    rows = ",\n  ".join(json.dumps(row) for row in results["rows"])
-    head = json.dumps({k: v for k, v in results.items() if k != "rows"}, indent=1)
-    return head[:-2] + ',\n "rows": [\n  ' + rows + "\n ]\n}\n"
+    parts = []
+    for key, value in results.items():
+        if key in ("rows", "choices"):
+            text = "[\n  " + ",\n  ".join(json.dumps(row) for row in value) + "\n ]"
+        else:
+            text = json.dumps(value, indent=1).replace("\n", "\n ")
+        parts.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def run(
