@@ -113,6 +113,15 @@ def test_plan_is_the_librarys_and_writes_its_best_design(folder):
     assert "nothing" in refusal("plan --survey survey.toml --n 9 --epsilon 1 --workload nothing")
 
 
+def test_plan_passes_what_single_attributes_are_worth(folder):
+    fields = answer("plan --survey survey.toml --n 1000 --epsilon 3 --worth 0.5 -o best.json")
+    best = Design.from_json(Path("best.json").read_text(encoding="utf-8"))
+    found = plan(best.domain, n=1000, epsilon=3.0, worth=0.5)
+    assert fields["fingerprint"] == best.fingerprint == found.design.fingerprint
+    said = refusal("plan --survey survey.toml --n 1000 --epsilon 3 --worth 0")
+    assert "worth=0.0 must be a positive number" in said
+
+
 def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
     done("plan --survey survey.toml --n 1000 --epsilon 3 --report plan.html")
     page = Path("plan.html").read_text(encoding="utf-8")

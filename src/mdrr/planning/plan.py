@@ -110,7 +110,7 @@ def plan(
     people are optimal for the workload. A pair is answered by its unbiased table, by the product of
     its margins, or between them, whichever errs less; without `dependences`, Cramér's V of every
     pair is taken to be 0.2, and designs that would never find out, since nobody is asked some of
-    the tables, come last. The default estimator does better where its model holds.
+    the tables, come last. Errors are those expected of the default estimator.
 
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
     for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
