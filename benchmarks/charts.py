@@ -62,8 +62,12 @@ def trade(
     ours = base.transform_filter("datum.kind == 'plan'")
     chosen = ours.transform_filter(f"datum.worth == {default}")
     rivals = base.transform_filter("datum.kind == 'peer'").encode(
-        color=alt.Color("method:N", sort=names, title=None).scale(range=list(COLOURS[1:])),
-        shape=alt.Shape("method:N", sort=names, title=None).scale(range=list(SHAPES[1:])),
+        color=alt.Color("method:N", title=None).scale(
+            domain=names, range=list(COLOURS[1 : len(names) + 1])
+        ),
+        shape=alt.Shape("method:N", title=None).scale(
+            domain=names, range=list(SHAPES[: len(names)])
+        ),
     )
     drawn = alt.layer(
         ours.mark_line(strokeWidth=1.5, color=COLOURS[0]).encode(order="worth:Q"),
