@@ -12,7 +12,7 @@ error is about V·S/(V + S). And a report that names other attributes too, throu
 of signal s and floor o, is the likelier noise the rarer their combination: if e of their r
 combinations occur, as many as evenly drawn margins leave (Π (k + 1)/2), whoever knows which has
 G = (s/t + o·r)/(s/t + o·e) times the information on a table of t cells. What a model learns of
-them lies between nothing and all: √G is taken.
+them lies between nothing and all: √G is taken, after looking at both bounds on four data sets.
 """
 
 from __future__ import annotations
@@ -113,16 +113,16 @@ def predict(
         elif dependences is not None and len(names) == 2:
             for name in names:
                 if name not in singles:
-                    alone = _total(design, n, (name,))[0]
-                    singles[name] = held(alone, design.domain.attribute(name).size)
+                    noise = _total(design, n, (name,))[0]
+                    singles[name] = held(noise, design.domain.attribute(name).size)
             variance = _assisted(design.domain, names, variance, singles, dependences)
         errors.append(relative_error(variance, _size(design, names), coverage))
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     alone = np.array([len(names) == 1 for names in tables])
     kinds = [
-        math.log(max(float(np.mean(np.array(errors)[kind])), 1e-300)) * worth
-        for kind, worth in ((alone, worth), (~alone, 1.0))
+        math.log(max(float(np.mean(np.array(errors)[kind])), 1e-300)) * weight
+        for kind, weight in ((alone, worth), (~alone, 1.0))
         if kind.any()
     ]
     forged = max(swing for _, swing in totals)
