@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -280,10 +281,13 @@ def choosing(book: Book, names: list[str]) -> list[str]:
             )
     if not made:
         return []
-    single = [method for method in SINGLE if method in book.methods]
+    single = ", ".join(method for method in SINGLE if method in book.methods)
+    words = (
+        f"`auto` divided by the best of {single} on the same reports, each compared over the seeds "
+        "it was run with:"
+    )
     return [
-        f"`auto` divided by the best of {', '.join(single)} on the same reports, each compared",
-        "over the seeds it was run with:",
+        *textwrap.wrap(words, 100),
         "",
         "| metric | median | worst | at most 1.1 |",
         "|---|--:|---|--:|",
