@@ -24,7 +24,7 @@ from benchmarks.methods import collected
 import mdrr
 from benchmarks import runner
 from mdrr.dependence import from_codes
-from mdrr.planning.predict import relative_error
+from mdrr.planning.predict import HOPELESS, relative_error
 
 DATA = ("adult", "network", "correlated", "randhie", "labsup", "potts")
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
@@ -32,9 +32,6 @@ SEEDS = 1
 RESULTS = Path("benchmarks/results/planning.json")
 PAGE = Path("docs/predictions.md")
 FACTOR = 1.5
-DROWNED = 0.5
-"""Designs predicted to err by more are of no use to anyone; few of them are simulated."""
-
 ALWAYS = ("independent", "joint", "sampled 4")
 """The candidates simulated however badly they are predicted to do."""
 
@@ -97,7 +94,7 @@ def jobs() -> list[runner.Job]:
             found += [
                 (name, epsilon, "known", c.name)
                 for c in planned(name, epsilon, "known").candidates
-                if c.predicted.error <= DROWNED or c.name in ALWAYS
+                if c.predicted.error <= HOPELESS or c.name in ALWAYS
             ]
             found.append((name, epsilon, "assumed", planned(name, epsilon, "assumed").best.name))
     return found
@@ -130,8 +127,8 @@ def kinds(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The rows that are counted together."""
     known = [row for row in rows if row["dependences"] == "known"]
     return {
-        "With known dependences": [row for row in known if row["predicted"] <= DROWNED],
-        "Predicted to err by more than half": [r for r in known if r["predicted"] > DROWNED],
+        "With known dependences": [row for row in known if row["predicted"] <= HOPELESS],
+        "Predicted to err by more than half": [r for r in known if r["predicted"] > HOPELESS],
         "With assumed dependences": [row for row in rows if row["dependences"] == "assumed"],
     }
 

@@ -48,6 +48,10 @@ small budgets they then lose about a tenth to the best design for them alone. Ch
 bounds of a twentieth, a tenth and a fifth, on the benchmark's data sets that are not held out."""
 
 
+HOPELESS = 0.5
+"""Errors above it are little better than a guess's, which two categories are told by with 0.58."""
+
+
 @dataclass(frozen=True)
 class Predicted:
     """What a design is expected to do for a workload.

@@ -11,6 +11,7 @@ from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.planning import Candidate, Plan, plan, predict
+from mdrr.planning.predict import HOPELESS
 from mdrr.plots.planned import percent
 from mdrr.reporting.words import reported_words
 
@@ -251,6 +252,8 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
                 f"But one forged report would weigh as much as {heavy:,.0f} people under "
                 f"“{best.name}”, and {light:,.0f} under the one in use."
             )
-    if best.predicted.error > 1:
-        words.append("Where errors exceed 100 %, counts tell next to nothing.")
+    if best.predicted.error > HOPELESS:
+        words.append(
+            f"Where errors exceed {100 * HOPELESS:.0f} %, counts tell little more than a guess."
+        )
     return tuple(words)

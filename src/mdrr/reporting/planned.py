@@ -8,6 +8,7 @@ from pathlib import Path
 from mdrr.errors import DesignError
 from mdrr.files import write_text
 from mdrr.planning import Plan
+from mdrr.planning.predict import HOPELESS
 from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
 from mdrr.reporting.alternatives import Alternatives, distinct
@@ -64,8 +65,10 @@ def _verdict(plan: Plan) -> tuple[str, ...]:
             f"; the next best, “{others[0].name}”, by {percent(others[0].predicted.error)} %"
         )
     words[0] += "."
-    if best.predicted.error > 1:
-        words.append("Where errors exceed 100 %, counts tell next to nothing.")
+    if best.predicted.error > HOPELESS:
+        words.append(
+            f"Where errors exceed {100 * HOPELESS:.0f} %, counts tell little more than a guess."
+        )
     return tuple(words)
 
 
