@@ -102,6 +102,9 @@ def plan(
             }
         )
         return
+    weighed = WORTH if worth is None else worth
+    first = f", a per cent of single attributes being worth {weighed:g} of wider tables"
+    first = first if {len(names) == 1 for names in found.tables} == {True, False} else ""
     least = found.best.predicted.error
     rows = [
         [
@@ -118,9 +121,9 @@ def plan(
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        "all as equally frequent, with method 'auto'. The best comes first; single "
-        "attributes count more than pairs, and without dependences designs that ask nobody some "
-        "table come last. One forged report adds at most that many people to a combination."
+        f"all as equally frequent, with method 'auto'. The best comes first{first}; without "
+        "dependences designs that ask nobody some pair come last. One forged report adds at most "
+        "that many people to a combination."
     )
     if done is not None:
         print_text(f"The best is '{found.best.name}'. {done}")

@@ -65,7 +65,8 @@ def posterior_mean(values: Array, errors: Array) -> Array:
 
     With a flat prior, a true share given an estimate v with standard error σ is normal cut at 0,
     of mean m(v) = v + σ·φ(v/σ)/Φ(v/σ). The result is m(v − τ) with the τ that makes it sum to 1:
-    the Euclidean projection where the errors are small, without its zeros where they are not.
+    the Euclidean projection where the errors are small, without its zeros where they are not. That
+    is the mean where all cells err about alike, as they do after a constant matrix.
 
     Arguments:
         values: the unbiased estimate, any shape; its whole is one distribution.
@@ -80,7 +81,9 @@ def posterior_mean(values: Array, errors: Array) -> Array:
     from scipy.special import log_ndtr
 
     errors = np.broadcast_to(errors, values.shape)
-    if not errors.max() > 0:
+    if not (np.isfinite(errors).all() and (errors >= 0).all()):
+        raise EstimateError("standard errors are finite and not negative; one is not")
+    if not (errors.size and np.isfinite(values).all() and errors.max() > 0):
         return nearest(values)
     sigma = np.maximum(errors, 1e-9 * errors.max())
 

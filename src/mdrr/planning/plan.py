@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +25,9 @@ Workload: TypeAlias = "str | Iterable[Iterable[str]]"
 _CLUSTER_CELLS = (50, 100, 300, 1000, 3000, 10_000)
 _MOST_SUBSETS = 2048
 _MOST_TABLES = 2000
+_LEAST_EPSILON = 1e-9
+_EXACT = 33.0
+"""Near ln 2^48: a report of 48 random bits cannot spend more, and is as good as exact."""
 
 DEPENDENCE = 0.2
 """Cramér's V that every pair is taken to have where nothing is known."""
@@ -108,9 +111,10 @@ def plan(
     The candidates are RR-Independent, RR-Joint, RR-Clusters at several sizes (with dependences),
     sampled subsets of 1, 2, … attributes, and the split questionnaire whose subsets and shares of
     people are optimal for the workload. A pair is answered by its unbiased table, by the product of
-    its margins, or between them, whichever errs less; without `dependences`, Cramér's V of every
-    pair is taken to be 0.2, and designs that would never find out, since nobody is asked some of
-    the tables, come last. Errors are those expected of the default estimator.
+    its margins, or between them, whichever errs less, and a wider table by its own or by its pairs;
+    without `dependences`, Cramér's V of every pair is taken to be 0.2, and designs that would never
+    find out, since nobody is asked some pair, come last. Errors are those expected of the default
+    estimator; what three attributes do beyond their pairs is not foreseen.
 
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
     for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
@@ -132,6 +136,8 @@ def plan(
     """
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon} must be a positive number")
+    if epsilon < _LEAST_EPSILON:
+        raise DesignError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     check_counts(n, coverage)
     check_worth(worth)
     tables = _tables(domain, workload)
@@ -142,7 +148,7 @@ def plan(
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
     if not found:
-        raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose a smaller ε")
+        raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose another ε")
     return Plan(domain, n, epsilon, tables, (), assumed, dependences is None).among(found)
 
 
@@ -190,9 +196,10 @@ def _designs(
     dependences: Dependences | None,
     worth: float,
 ) -> Iterable[tuple[str, Design]]:
-    for name, make in (("independent", independent), ("joint", joint)):
+    most = min(epsilon, _EXACT)
+    for name, spent in (("independent", min(epsilon, _EXACT * len(domain))), ("joint", most)):
         try:
-            yield name, make(domain, epsilon=epsilon)
+            yield name, (independent if name == "independent" else joint)(domain, epsilon=spent)
         except MatrixError:  # more combinations than 48 random bits can tell apart
             continue
     if dependences is not None:
@@ -211,9 +218,20 @@ def _designs(
             break
         try:
             chosen = [[domain.names[j] for j in places] for places in subsets(len(domain), size)]
-            yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=epsilon)
+            yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=most)
         except MatrixError:
             break
-    best = best_split(domain, tables, epsilon, n=n, dependences=dependences, worth=worth)
-    if best is not None:
-        yield "split questionnaire", best
+    kinds = {"split questionnaire": tables}
+    if any(len(names) > 2 for names in tables):
+        kinds["split questionnaire, by pairs"] = _parts(tables)
+    for name, wanted in kinds.items():
+        best = best_split(domain, wanted, most, n=n, dependences=dependences, worth=worth)
+        if best is not None:
+            yield name, best
+
+
+def _parts(tables: Sequence[Names]) -> tuple[Names, ...]:
+    """The attributes and pairs that make up some tables."""
+    pairs = (combinations(names, 2) for names in tables)
+    singles = ((name,) for names in tables for name in names)
+    return tuple(dict.fromkeys(chain(singles, *pairs)))

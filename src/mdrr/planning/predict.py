@@ -9,10 +9,14 @@ really are is no error, hence − (1 − Σπ²)/n. Even shares stand for the un
 The default estimator does better twice. A distribution drawn evenly from all of its k categories
 lies S = (k − 1)/(k(k + 1)) from the even one, so that however loud the noise an attribute's squared
 error is about V·S/(V + S). And a report that names other attributes too, through a constant matrix
-of signal s and floor o, is the likelier noise the rarer their combination: if e of their r
-combinations occur, as many as evenly drawn margins leave (Π (k + 1)/2), whoever knows which has
-G = (s/t + o·r)/(s/t + o·e) times the information on a table of t cells. What a model learns of
-them lies between nothing and all: √G is taken, after looking at both bounds on four data sets.
+of signal s and floor o, is the likelier noise the rarer their combination: if their r combinations
+were e equally frequent ones, as uneven as evenly drawn margins (e = Π (k + 1)/2 = 1/E Σπ²), whoever
+knows which has G = (s/t + o·r)/(s/t + o·e) times the information on a table of t cells. What a
+model learns of them lies between nothing and all: √G is taken, after looking at both bounds on
+Adult, randhie and fresh draws of network and correlated.
+
+A table of several attributes is answered by its unbiased estimate or by its margins and pairs,
+whichever errs less: what three attributes do beyond their pairs is not predicted.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -35,6 +40,7 @@ from mdrr.randomizer import cells_of
 Names = tuple[str, ...]
 
 _MOST_ENTRIES = 2**22
+_MOST_WORTH = 1e6
 
 BORROWED = 4.0
 """κ: how much better a pair's departure from a product is known from all pairs together than from
@@ -48,8 +54,8 @@ small budgets they then lose about a tenth to the best design for them alone. Ch
 bounds of a twentieth, a tenth and a fifth, on the benchmark's data sets that are not held out."""
 
 
-HOPELESS = 0.5
-"""Errors above it are little better than a guess's, which two categories are told by with 0.58."""
+GUESSWORK = 0.5
+"""Above it, what answers rest on is a guess more than reports; see `Predicted.guess`."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,12 @@ class Predicted:
             those of one attribute together weighing as much as those of two.
         worst: the largest such error of a table.
         forged: how many people one forged report adds to a cell at most, the worst table.
-        covered: whether somebody is asked each table's attributes together.
+        covered: whether somebody is asked each pair of a table's attributes together.
         loss: what designs are ranked by, ln(error) of the workload's tables of one kind; of both,
             ln(error of wider tables) + worth·ln(error of single attributes).
+        guess: how much of the single attributes' answers is a guess, 0 to 1: V/(V + S), the mean.
+            Near 1 the error is what distributions differ by that are drawn evenly, and real ones
+            may differ by more.
     """
 
     error: float
@@ -72,6 +81,7 @@ class Predicted:
     forged: float
     covered: bool
     loss: float
+    guess: float
 
 
 def predict(
@@ -108,46 +118,56 @@ def predict(
     check_counts(n, coverage)
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
-    totals = [_total(design, n, names) for names in tables]
-    singles: dict[str, float] = {}
+    totals: dict[Names, tuple[float, float]] = {}
+
+    def total(names: Names) -> tuple[float, float]:
+        if names not in totals:
+            totals[names] = _total(design, n, names)
+        return totals[names]
+
+    noise = {name: total((name,))[0] for name in dict.fromkeys(chain.from_iterable(tables))}
+    singles = {name: held(v, design.domain.attribute(name).size) for name, v in noise.items()}
     errors = []
-    for names, (variance, _) in zip(tables, totals, strict=True):
-        if len(names) == 1:
-            variance = held(variance, _size(design, names))
-        elif dependences is not None and len(names) == 2:
-            for name in names:
-                if name not in singles:
-                    noise = _total(design, n, (name,))[0]
-                    singles[name] = held(noise, design.domain.attribute(name).size)
-            variance = _assisted(design.domain, names, variance, singles, dependences)
-        errors.append(relative_error(variance, _size(design, names), coverage))
+    for names in tables:
+        variance = singles[names[0]] if len(names) == 1 else total(names)[0]
+        if len(names) > 1 and dependences is not None:
+            pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
+            from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
+            variance = min(variance, from_pairs)
+        errors.append(relative_error(variance, _size(design.domain, names), coverage))
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     alone = np.array([len(names) == 1 for names in tables])
     kinds = [
-        math.log(max(float(np.mean(np.array(errors)[kind])), 1e-300)) * weight
+        weight * math.log(max(np.average(np.array(errors)[kind], weights=shares[kind]), 1e-300))
         for kind, weight in ((alone, worth), (~alone, 1.0))
         if kind.any()
     ]
-    forged = max(swing for _, swing in totals)
-    covered = all(math.isfinite(variance) for variance, _ in totals)
-    return Predicted(float(shares @ errors), max(errors), forged, covered, sum(kinds))
+    parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
+    return Predicted(
+        error=float(shares @ errors),
+        worst=max(errors),
+        forged=max(total(names)[1] for names in tables),
+        covered=all(math.isfinite(total(part)[0]) for part in parts),
+        loss=sum(kinds),
+        guess=float(np.mean([_guessed(v, singles[name]) for name, v in noise.items()])),
+    )
 
 
 def check_counts(n: int, coverage: float) -> None:
     """Refuse numbers of people and sizes of counts that nothing can be predicted for."""
-    if not 1 <= n < math.inf:
-        raise DesignError(f"n={n}: somebody has to report")
+    if not (1 <= n < 2**63 and n == int(n)):
+        raise DesignError(f"n={n}: give the number of people who will report, 1 or more")
     if not 0 < coverage < 1:
         raise DesignError(f"coverage={coverage} must lie strictly between 0 and 1")
 
 
 def check_worth(worth: float) -> None:
     """Refuse what single attributes cannot be worth."""
-    if not 0 < worth < math.inf:
+    if not 0 < worth <= _MOST_WORTH:
         raise DesignError(
-            f"worth={worth} must be a positive number; for one kind of tables alone choose "
-            "workload='singles' or 'pairs'"
+            f"worth={worth} must be a positive number, at most {_MOST_WORTH:,.0f}; for one kind of "
+            "tables alone choose workload='singles' or 'pairs'"
         )
 
 
@@ -183,7 +203,7 @@ def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
     report that adds d people to a category adds d times the others' shares to a cell, at most d.
     """
     weights = sum(q.weight for q in design.questionnaires)
-    cells = _size(design, names)
+    cells = _size(design.domain, names)
     parts = []
     for questionnaire in design.questionnaires:
         if not set(names) <= set(questionnaire.attributes):
@@ -247,24 +267,36 @@ def held(variance: float, cells: int) -> float:
     return variance if math.isinf(variance) else variance * spread / (variance + spread)
 
 
-def _size(design: Design, names: Names) -> int:
-    return math.prod(design.domain.attribute(name).size for name in names)
+def _size(domain: Domain, names: Names) -> int:
+    return math.prod(domain.attribute(name).size for name in names)
 
 
-def _assisted(
+def _guessed(noise: float, error: float) -> float:
+    """V/(V + S), given V and V·S/(V + S)."""
+    if not noise > 0:
+        return 0.0
+    return 1 - error / noise if math.isfinite(noise) else 1.0
+
+
+def _from_pairs(
     domain: Domain,
     names: Names,
-    variance: float,
     singles: Mapping[str, float],
+    pairs: Mapping[Names, float],
     dependences: Dependences,
 ) -> float:
-    """The variance when the product of the margins may stand in for part of the table."""
-    first, second = (domain.attribute(name).size for name in names)
-    bias = product_bias(domain, names, dependences)
-    margins = singles[names[0]] / second + singles[names[1]] / first
-    learnt = variance / BORROWED
-    drawn = bias if math.isinf(variance) else learnt * bias / max(learnt + bias, 1e-300)
-    return min(variance, margins + drawn)
+    """The squared error of the table that has its attributes' margins and pairs, and no more.
+
+    Errors of a part are spread evenly over the other attributes' combinations.
+    """
+    cells = _size(domain, names)
+    total = sum(singles[name] * _size(domain, (name,)) / cells for name in names)
+    for pair, variance in pairs.items():
+        bias = product_bias(domain, pair, dependences)
+        learnt = variance / BORROWED
+        drawn = bias if math.isinf(learnt) else learnt * bias / max(learnt + bias, 1e-300)
+        total += drawn * _size(domain, pair) / cells
+    return total
 
 
 def product_bias(domain: Domain, names: Names, dependences: Dependences | None) -> float:

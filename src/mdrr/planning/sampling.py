@@ -33,6 +33,8 @@ _MOST_CELLS = 256
 _MOST_CODES = 600
 _LEAST_GAIN = 0.03
 _LEAST_SHARE = 2e-3
+_SMALLEST_SHARE = 1e-6
+"""Of a questionnaire that is kept only because nobody else is asked some table."""
 _SPARE = 0.05
 _MOST_SUBSET_EPSILON = 30.0
 """Above it sets of more than one cell never win: the best size is about r/(e^ε + 1)."""
@@ -103,7 +105,7 @@ def best_split(
     dependences: Dependences | None = None,
     worth: float = WORTH,
 ) -> Design | None:
-    """The split questionnaire of least predicted mean error, or None where no subset fits.
+    """The split questionnaire whose unbiased tables err least, or None where no subset fits.
 
     Single attributes that matter beside wider tables come first: a per cent of their accuracy is
     given up where that gains `worth` of the others'. Attributes that no table needs still count a
@@ -147,7 +149,9 @@ def best_split(
     if not kept.size or not trade.among(kept).second.reached.all():
         kept = np.flatnonzero(shares > 0)
     shares = trade.among(kept).shares()
-    used = shares > 1e-6
+    used = shares > _SMALLEST_SHARE
+    if not trade.among(kept[used]).second.reached.all():
+        shares, used = np.maximum(shares, _SMALLEST_SHARE), np.ones_like(used)
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
     )

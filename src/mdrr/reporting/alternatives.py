@@ -11,7 +11,7 @@ from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.planning import Candidate, Plan, plan, predict
-from mdrr.planning.predict import HOPELESS
+from mdrr.planning.predict import GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.reporting.words import reported_words
 
@@ -22,6 +22,8 @@ MOST_QUESTIONNAIRES = 2048
 OWN = "this survey's design"
 """The name of the design in use where it is none of a plan's."""
 MOST_NOISE = 0.25
+GUESSED = "So few people at so small a budget tell less than a guess does, and err as guesses do."
+"""Said where reports hardly count."""
 """Dependences are planned with where unbiased counts of pairs are predicted to err by no more. On
 Adult, estimated ones are then nearer to the true ones than the assumed value is."""
 
@@ -252,8 +254,6 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
                 f"But one forged report would weigh as much as {heavy:,.0f} people under "
                 f"“{best.name}”, and {light:,.0f} under the one in use."
             )
-    if best.predicted.error > HOPELESS:
-        words.append(
-            f"Where errors exceed {100 * HOPELESS:.0f} %, counts tell little more than a guess."
-        )
+    if best.predicted.guess > GUESSWORK:
+        words.append(GUESSED)
     return tuple(words)

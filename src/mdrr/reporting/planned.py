@@ -8,10 +8,10 @@ from pathlib import Path
 from mdrr.errors import DesignError
 from mdrr.files import write_text
 from mdrr.planning import Plan
-from mdrr.planning.predict import HOPELESS
+from mdrr.planning.predict import GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
-from mdrr.reporting.alternatives import Alternatives, distinct
+from mdrr.reporting.alternatives import GUESSED, Alternatives, distinct
 from mdrr.reporting.page import compared_figure, fill
 
 
@@ -65,10 +65,8 @@ def _verdict(plan: Plan) -> tuple[str, ...]:
             f"; the next best, “{others[0].name}”, by {percent(others[0].predicted.error)} %"
         )
     words[0] += "."
-    if best.predicted.error > HOPELESS:
-        words.append(
-            f"Where errors exceed {100 * HOPELESS:.0f} %, counts tell little more than a guess."
-        )
+    if best.predicted.guess > GUESSWORK:
+        words.append(GUESSED)
     return tuple(words)
 
 
