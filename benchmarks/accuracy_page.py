@@ -99,7 +99,7 @@ def document(results: Results) -> str:
         parts += ["## At ε = 1, 2, 4 and 8", "", TRADE, *small]
         parts += ["### Every peer", "", *each_peer(book), ""]
     if "adult" in book.data:
-        parts += ["## The paper's metric on Adult", "", *against_paper(book, "adult"), ""]
+        parts += ["## The paper's metric on Adult", "", PAPER, *against_paper(book, "adult"), ""]
     parts += ["## Error against ε", ""]
     for names, file in ((book.seen, SEEN_CHART), (book.held_out, HELD_OUT_CHART)):
         if names:
@@ -135,6 +135,11 @@ def document(results: Results) -> str:
 
 TRADE = """At small budgets what is told of pairs is not told of single attributes:
 [frontier.md](frontier.md) shows plans of other choices than the default's beside the peers.
+"""
+
+PAPER = """*Same reports* are RR-Independent's, one attribute at a time. RR-Clusters asks related
+attributes jointly, knowing from the truth which are, and may then err less than anything made of
+RR-Independent's reports; *plan + auto* may ask what it likes as well, and knows nothing.
 """
 
 NOTES = """Versions: {versions}. The peers are run at their best published setting:

@@ -56,8 +56,8 @@ def trade(
     names = list(dict.fromkeys(row["method"] for row in peers))
     points = [{"kind": "plan", **row} for row in plans] + [{"kind": "peer", **r} for r in peers]
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X("tv1:Q", title="single attributes").scale(zero=False).axis(tickCount=4),
-        y=alt.Y("tv2:Q", title="pairs").scale(zero=False).axis(tickCount=4),
+        x=alt.X("tv1:Q", title="single attributes").scale(zero=False, padding=12).axis(tickCount=3),
+        y=alt.Y("tv2:Q", title="pairs").scale(zero=False, padding=12).axis(tickCount=4),
     )
     ours = base.transform_filter("datum.kind == 'plan'")
     chosen = ours.transform_filter(f"datum.worth == {default}")

@@ -105,3 +105,18 @@ def test_a_posterior_mean_is_that_of_distributions_drawn_evenly():
     weights = np.exp(-(((drawn - seen) ** 2).sum(axis=1)) / (2 * error**2))
     expected = weights @ drawn / weights.sum()
     np.testing.assert_allclose(posterior_mean(seen, np.full(3, error)), expected, atol=0.012)
+
+
+@pytest.mark.parametrize(
+    ("values", "errors"),
+    [
+        ([0.5, np.nan], 0.1),
+        ([0.5, 0.5], np.nan),
+        ([0.5, 0.5], -0.1),
+        ([0.5, np.inf], 0.1),
+        ([], 0.1),
+    ],
+)
+def test_a_posterior_mean_needs_finite_numbers(values, errors):
+    with pytest.raises(EstimateError):
+        posterior_mean(np.array(values), np.full(len(values), errors))
