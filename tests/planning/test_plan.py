@@ -198,7 +198,8 @@ def test_many_attributes():
 def test_clusters_that_cannot_spend_the_budget_are_left_out():
     known = Dependences(tuple("abcd"), np.full((4, 4), 0.9))
     found = plan(DOMAIN, n=N, epsilon=60.0, dependences=known)
-    assert found.best.name == "independent"
+    assert not any(c.name.startswith("clusters") for c in found.candidates)
+    assert found.best.predicted.error < 1e-3
 
 
 def test_so_many_subsets_that_each_is_asked_of_few():
