@@ -105,9 +105,10 @@ def _shares(
 
     The last says whether there were enough people to hold some out; if not, c is c₀.
 
-    Held-out people differ from the others, and errors below that difference cannot be seen; so the
-    models' shares are lowered to that of the randomization in the noise, in favour of the product,
-    which is drawn to the unbiased table where that is nearly exact.
+    Held-out people differ from the others, and errors below that difference cannot be seen. So the
+    shares found count for as much as the randomization has in the noise, and the rest is dealt
+    evenly between the latent classes and the product, each drawn to the unbiased table where that
+    is nearly exact: their errors differ, and of two that cannot be told apart the mean errs less.
     """
     clusters = [cluster for q in design.questionnaires for cluster in q.clusters]
     together = any(len(cluster.attributes) > 1 for cluster in clusters)
@@ -134,7 +135,7 @@ def _shares(
                 gram += gaps @ gaps.T / (noise / held.values.size)
         found = nearest_mixture(gram + _TRUST * np.eye(3), _TRUST * expected)
         seen = randomized / total if total > 0 else 1.0
-        return _as_shares(seen * found + (1 - seen) * _PRODUCT)
+        return _as_shares(seen * found + (1 - seen) * (_LATENT + _PRODUCT) / 2)
 
     single: list[tuple[str, ...]] = [(name,) for name in design.domain.names]
     return shares(single, expected), shares(pairs, _AXES), test.n > 0
