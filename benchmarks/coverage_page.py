@@ -42,9 +42,9 @@ That is read off its distance to the unbiased table, as far as the latter's nois
 people are as wide as other cells'. Where the unbiased count of a set lies further off than its own
 standard error, the interval is the unbiased one, widened to hold the estimate, as all of
 `correspondence` are: a fit may miss a diagonal in one direction, which no cell shows. A miss below
-that standard error is not seen, and such sets are held less often. In brackets stands the mean
-half-width of the sets, in per cent of all people; `pairwise`, whose intervals are unbiased, is for
-comparison.
+that standard error is not seen, and such sets are held less often, most so in `related`, where two
+attributes agree for nine of ten people. In brackets stands the mean half-width of the sets, in per
+cent of all people; `pairwise`, whose intervals are unbiased, is for comparison.
 
 """
 

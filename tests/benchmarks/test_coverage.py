@@ -66,7 +66,12 @@ def test_the_default_is_narrower_than_the_unbiased_where_reports_are_noisy():
         for row in ROWS
         if row["of"] == "people" and "sets" in row["kinds"]
     }
-    compared = [key[:3] for key in widths if key[3] == "auto" and "15.92" not in key[2]]
+    noisy = 0.01  # of all people: half of what an unbiased interval of a set spans
+    compared = [
+        key[:3]
+        for key in widths
+        if key[3] == "auto" and widths.get((*key[:3], "pairwise"), 0.0) > noisy
+    ]
     assert len(compared) > 8
     for key in compared:
         assert widths[*key, "auto"] < widths[*key, "pairwise"]
