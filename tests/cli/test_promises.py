@@ -118,6 +118,8 @@ def test_plan_passes_what_single_attributes_are_worth(folder):
     best = Design.from_json(Path("best.json").read_text(encoding="utf-8"))
     found = plan(best.domain, n=1000, epsilon=3.0, worth=0.5)
     assert fields["fingerprint"] == best.fingerprint == found.design.fingerprint
+    assert "tell less than a guess" in done("plan --survey survey.toml --n 1 --epsilon 0.001")
+    assert "guess" not in done("plan --survey survey.toml --n 100000 --epsilon 3")
     said = refusal("plan --survey survey.toml --n 1000 --epsilon 3 --worth 0")
     assert "worth=0.0 must be a positive number" in said
 

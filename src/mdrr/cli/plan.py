@@ -51,7 +51,7 @@ def plan(
     """Predict the error of every candidate design at one budget, and write the best."""
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
-    from mdrr.planning.predict import WORTH
+    from mdrr.planning.predict import GUESSED, GUESSWORK, WORTH
 
     if chart is not None and chart.suffix.lower() != ".svg":
         raise MdrrError(f"{chart}: charts are written as SVG; name a file that ends in .svg")
@@ -94,6 +94,7 @@ def plan(
                         "error": c.predicted.error,
                         "worst": c.predicted.worst,
                         "forged": c.predicted.forged,
+                        "guess": c.predicted.guess,
                         "questionnaires": len(c.design.questionnaires),
                         "epsilon": c.design.epsilon,
                     }
@@ -125,6 +126,8 @@ def plan(
         "dependences designs that ask nobody some pair come last. One forged report adds at most "
         "that many people to a combination."
     )
+    if found.best.predicted.guess > GUESSWORK:
+        print_text(GUESSED)
     if done is not None:
         print_text(f"The best is '{found.best.name}'. {done}")
 

@@ -11,7 +11,7 @@ from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.planning import Candidate, Plan, plan, predict
-from mdrr.planning.predict import GUESSWORK
+from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.reporting.words import reported_words
 
@@ -22,8 +22,6 @@ MOST_QUESTIONNAIRES = 2048
 OWN = "this survey's design"
 """The name of the design in use where it is none of a plan's."""
 MOST_NOISE = 0.25
-GUESSED = "So few people at so small a budget tell less than a guess does, and err as guesses do."
-"""Said where reports hardly count."""
 """Dependences are planned with where unbiased counts of pairs are predicted to err by no more. On
 Adult, estimated ones are then nearer to the true ones than the assumed value is."""
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from mdrr.errors import DesignError
 from mdrr.files import write_text
 from mdrr.planning import Plan
-from mdrr.planning.predict import GUESSWORK
+from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
-from mdrr.reporting.alternatives import GUESSED, Alternatives, distinct
+from mdrr.reporting.alternatives import Alternatives, distinct
 from mdrr.reporting.page import compared_figure, fill
 
 
