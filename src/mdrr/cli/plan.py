@@ -64,13 +64,14 @@ def plan(
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
+    weighed = WORTH if worth is None else worth
     found = rank(
         domain,
         n=n,
         epsilon=epsilon,
         dependences=known,
         workload=tables,
-        worth=WORTH if worth is None else worth,
+        worth=weighed,
     )
     done = None if out is None else publish(out, found.design, force=force)
     if chart is not None:
@@ -103,7 +104,6 @@ def plan(
             }
         )
         return
-    weighed = WORTH if worth is None else worth
     first = f", a per cent of single attributes being worth {weighed:g} of wider tables"
     first = first if {len(names) == 1 for names in found.tables} == {True, False} else ""
     least = found.best.predicted.error

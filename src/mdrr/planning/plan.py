@@ -197,9 +197,10 @@ def _designs(
     worth: float,
 ) -> Iterable[tuple[str, Design]]:
     most = min(epsilon, _EXACT)
-    for name, spent in (("independent", min(epsilon, _EXACT * len(domain))), ("joint", most)):
+    apart = min(epsilon, _EXACT * len(domain))
+    for name, make, spent in (("independent", independent, apart), ("joint", joint, most)):
         try:
-            yield name, (independent if name == "independent" else joint)(domain, epsilon=spent)
+            yield name, make(domain, epsilon=spent)
         except MatrixError:  # more combinations than 48 random bits can tell apart
             continue
     if dependences is not None:

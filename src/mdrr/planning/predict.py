@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations
@@ -137,7 +137,7 @@ def predict(
             pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
             from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
             variance = min(variance, from_pairs)
-        errors.append(relative_error(variance, _size(design.domain, names), coverage))
+        errors.append(relative_error(variance, cells_in(design.domain, names), coverage))
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     alone = np.array([len(names) == 1 for names in tables])
@@ -206,7 +206,7 @@ def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
     report that adds d people to a category adds d times the others' shares to a cell, at most d.
     """
     weights = sum(q.weight for q in design.questionnaires)
-    cells = _size(design.domain, names)
+    cells = cells_in(design.domain, names)
     parts = []
     for questionnaire in design.questionnaires:
         if not set(names) <= set(questionnaire.attributes):
@@ -238,7 +238,7 @@ def _cluster_squares(design: Design, cluster: Cluster, met: Sequence[str]) -> tu
 def _gain(design: Design, cluster: Cluster, met: Sequence[str]) -> float:
     """G of a cluster's report for some of its attributes."""
     others = [design.domain.attribute(n).size for n in cluster.attributes if n not in met]
-    cells = math.prod(design.domain.attribute(name).size for name in met)
+    cells = cells_in(design.domain, met)
     if isinstance(cluster.matrix, Constant):
         return gain(cells, others, cluster.matrix.signal)
     return gain(cells, others, 0.0) if isinstance(cluster.matrix, Subset) else 1.0
@@ -250,8 +250,8 @@ def gain(cells: int, others: Sequence[int], signal: float) -> float:
     Arguments:
         cells: of the table that is wanted.
         others: how many categories each other attribute of the report has.
-        signal: the probability that the report is the truth and not noise; reported sets win only
-            where it is near 0.
+        signal: the probability that the report is the truth and not noise; 0 for reported sets,
+            which win only where it is small.
 
     >>> gain(3, [], 0.1), gain(3, [3], 1.0), gain(3, [3, 3], 0.0)
     (1.0, 1.0, 2.25)
@@ -270,7 +270,8 @@ def held(variance: float, cells: int) -> float:
     return variance if math.isinf(variance) else variance * spread / (variance + spread)
 
 
-def _size(domain: Domain, names: Names) -> int:
+def cells_in(domain: Domain, names: Iterable[str]) -> int:
+    """How many combinations some attributes have."""
     return math.prod(domain.attribute(name).size for name in names)
 
 
@@ -292,13 +293,13 @@ def _from_pairs(
 
     Errors of a part are spread evenly over the other attributes' combinations.
     """
-    cells = _size(domain, names)
-    total = sum(singles[name] * _size(domain, (name,)) / cells for name in names)
+    cells = cells_in(domain, names)
+    total = sum(singles[name] * cells_in(domain, (name,)) / cells for name in names)
     for pair, variance in pairs.items():
         bias = product_bias(domain, pair, dependences)
         learnt = variance / BORROWED
         drawn = bias if math.isinf(learnt) else learnt * bias / max(learnt + bias, 1e-300)
-        total += drawn * _size(domain, pair) / cells
+        total += drawn * cells_in(domain, pair) / cells
     return total
 
 

@@ -24,7 +24,7 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.predict import WORTH, Names, product_bias, relative_error, squares
+from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error, squares
 from mdrr.planning.shares import Goal, Trade
 
 _WHOLE_POOL = 10
@@ -90,7 +90,7 @@ def split_questionnaire(
     whole = _integers(weights / weights.sum(), 2**32)
     questionnaires = []
     for names, weight in zip(groups, whole, strict=True):
-        cells = math.prod(domain.attribute(name).size for name in names)
+        cells = cells_in(domain, names)
         cluster = Cluster(names, quietest_matrix(cells, float(epsilon)))
         questionnaires.append(Questionnaire((cluster,), 1 if len(groups) == 1 else weight))
     return Design(domain, tuple(questionnaires))
@@ -160,8 +160,8 @@ def best_split(
 def _scales(domain: Domain, tables: Sequence[Names], spare: Sequence[Names]) -> Array:
     """What a unit of standard error costs: tables of each width weigh as much as another's."""
     widths = Counter(len(table) for table in tables)
-    unit = [relative_error(1.0, _cells(domain, t), 0.1) / widths[len(t)] for t in tables]
-    rest = [_SPARE * relative_error(1.0, _cells(domain, t), 0.1) / len(domain) for t in spare]
+    unit = [relative_error(1.0, cells_in(domain, t), 0.1) / widths[len(t)] for t in tables]
+    rest = [_SPARE * relative_error(1.0, cells_in(domain, t), 0.1) / len(domain) for t in spare]
     return np.array([*unit, *rest])
 
 
@@ -178,7 +178,7 @@ def _precision(domain: Domain, table: Names, subset: Names, epsilon: float) -> f
     shape = tuple(domain.attribute(name).size for name in subset)
     places = tuple(subset.index(name) for name in table)
     square = _square(shape, places, epsilon)
-    return 1 / max(square - 1 / _cells(domain, table), 1e-300)
+    return 1 / max(square - 1 / cells_in(domain, table), 1e-300)
 
 
 @lru_cache(maxsize=2**16)
@@ -205,14 +205,10 @@ def _square(shape: tuple[int, ...], places: tuple[int, ...], epsilon: float) -> 
 
 def _possible(domain: Domain, subset: Names, epsilon: float) -> bool:
     try:
-        constant_matrix(_cells(domain, subset), epsilon=epsilon)
+        constant_matrix(cells_in(domain, subset), epsilon=epsilon)
     except MatrixError:
         return False
     return True
-
-
-def _cells(domain: Domain, names: Names) -> int:
-    return math.prod(domain.attribute(name).size for name in names)
 
 
 def _pool(domain: Domain, tables: Sequence[Names], epsilon: float) -> list[Names]:
@@ -227,7 +223,7 @@ def _pool(domain: Domain, tables: Sequence[Names], epsilon: float) -> list[Names
             grown = list(tables[start * len(tables) // (_POOL // 3)])
             for at in rng.permutation(len(names)):
                 name = names[at]
-                if name not in grown and _cells(domain, (*grown, name)) <= room:
+                if name not in grown and cells_in(domain, (*grown, name)) <= room:
                     grown.append(name)
             found[tuple(sorted(grown, key=domain.index))] = None
     return list(found)
