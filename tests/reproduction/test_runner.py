@@ -68,6 +68,22 @@ def test_an_interrupted_reproduction_goes_on(tmp_path, monkeypatch):
     assert resumed.to_dict() == known.to_dict()
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_interruption_while_a_unit_is_kept_counts_what_is_on_disk(tmp_path, monkeypatch, when):
+    settings, add, told = Settings(runs=250), Store.add, []
+
+    def cut_off(store, unit, errors):
+        if when == "after":
+            add(Store(store.path), unit, errors)  # on disk, and not yet in memory
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "add", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(["figure2"], settings, folder=tmp_path, workers=1,
+                  progress=lambda *x: told.append(x))  # fmt: skip
+    assert told == [(0, 250), (100 if when == "after" else 0, 250)]
+
+
 def test_a_torn_line_is_run_again(tmp_path):
     store = Store.open(tmp_path, SETTINGS)
     listed = units("table1", 8)

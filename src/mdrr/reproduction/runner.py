@@ -40,19 +40,30 @@ def run(jobs: list[Job], *, workers: int | None = None, progress: Progress | Non
     workers = (os.cpu_count() or 1) if workers is None else workers
     if workers < 1:
         raise MdrrError(f"workers={workers}: at least one process must do the work")
-    todo: list[tuple[Settings, Store, Unit]] = []
-    total = done = 0
-    for settings, store, wanted in jobs:
-        missing = dict.fromkeys(store.missing(wanted))  # in order, and quick to look up
-        total += sum(unit.stop - unit.start for unit in wanted)
-        done += sum(unit.stop - unit.start for unit in wanted if unit not in missing)
-        todo += [(settings, store, unit) for unit in missing]
+    todo = [(settings, store, unit) for settings, store, wanted in jobs
+            for unit in dict.fromkeys(store.missing(wanted))]  # fmt: skip
+    total = sum(_runs(wanted) for _, _, wanted in jobs)
+    done = total - _missing(jobs)
     report = progress or (lambda done, total: None)
     report(done, total)
-    for store, unit, errors in _results(todo, min(workers, len(todo))):
-        store.add(unit, errors)
-        done += unit.stop - unit.start
-        report(done, total)
+    try:
+        for store, unit, errors in _results(todo, min(workers, len(todo))):
+            store.add(unit, errors)
+            done += _runs([unit])
+            report(done, total)
+    except KeyboardInterrupt:
+        for _, store, _ in jobs:
+            store.read()  # it may have come between writing a unit and counting it
+        report(total - _missing(jobs), total)
+        raise
+
+
+def _runs(listed: list[Unit]) -> int:
+    return sum(unit.stop - unit.start for unit in listed)
+
+
+def _missing(jobs: list[Job]) -> int:
+    return sum(_runs(store.missing(wanted)) for _, store, wanted in jobs)
 
 
 def _results(

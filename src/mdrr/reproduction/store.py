@@ -27,15 +27,19 @@ class Store:
     def open(cls, folder: Path, settings: Settings) -> Store:
         """The store of these settings in a folder, with what is finished already."""
         store = cls(folder / f"{settings.fingerprint}.jsonl")
-        assert store.path is not None
-        if store.path.exists():
-            for line in store.path.read_text(encoding="utf-8").splitlines():
-                try:
-                    fields = json.loads(line)
-                    store.done[fields["unit"]] = fields["errors"]
-                except (json.JSONDecodeError, KeyError, TypeError):
-                    continue
+        store.read()
         return store
+
+    def read(self) -> None:
+        """Take in what the file holds, also a unit that was written but not yet counted."""
+        if self.path is None or not self.path.exists():
+            return
+        for line in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                fields = json.loads(line)
+                self.done[fields["unit"]] = fields["errors"]
+            except (json.JSONDecodeError, KeyError, TypeError):
+                continue
 
     def missing(self, wanted: list[Unit]) -> list[Unit]:
         """The units that are still to be run."""
