@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.accuracy import QUERIES, WIDE
 from benchmarks.accuracy import RESULTS as ACCURACY
+from benchmarks.accuracy import questions
 from benchmarks.charts import trade
 from benchmarks.data import load
 from benchmarks.methods import METHODS, answers, collected
-from benchmarks.metrics import workload_of
 
 import mdrr
 from benchmarks import runner
@@ -61,7 +60,7 @@ def work(job: runner.Job) -> dict[str, Any]:
     people = load(name)
     design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon, worth=worth).design
     estimate = mdrr.estimate(collected(people, design, seed), design)
-    return workload_of(name, QUERIES, WIDE).errors(answers(estimate))
+    return questions(name).errors(answers(estimate))
 
 
 def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str, Any]]:

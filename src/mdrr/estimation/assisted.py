@@ -7,11 +7,11 @@ trades the two: l + ω(u − l) is the model where reports are noisy and the unb
 are nearly exact.
 
 Of many tables some exceed V by chance. With no model error |u − l|² is V·χ²/df, and an excess e is
-believed if it is beyond T, the one such that of the pairs believed a tenth are expected to be
-chance (Benjamini & Hochberg 1995): few pairs stand out of noisy reports and T is strict, most do
-where reports are nearly exact and T is lax. What is believed is b² = e − T²/e, at most what can be:
-no cell is larger than its categories' shares, so |true|² ≤ |m_j|² for every margin m_j, and
-b² ≤ min |m_j|² + |l|². Of a single attribute the unbiased estimate is seldom far off: T is 0.
+believed if it is beyond T, the one such that of the tables believed a tenth are expected to be
+chance (Benjamini & Hochberg 1995): few stand out of noisy reports and T is strict, most do where
+reports are nearly exact and T is lax. Single attributes have a T of their own. What is believed is
+b² = e − T²/e, at most what can be: no cell is larger than its categories' shares, so that
+|true|² ≤ |m_j|² for every margin m_j, and b² ≤ min |m_j|² + |l|².
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
 _FALSE = 0.1
-"""The share of chance among the pairs whose model is taken for wrong."""
+"""The share of chance among the tables whose model is taken for wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,15 @@ class Shrinker:
     @cached_property
     def level(self) -> float:
         """How unlikely by chance a joint table's excess has to be for it to be believed."""
-        gaps = [self._gap(pair) for pair in some_pairs(self.design.domain)]
+        return self._level(some_pairs(self.design.domain))
+
+    @cached_property
+    def alone(self) -> float:
+        """How unlikely a single attribute's has to be."""
+        return self._level([(name,) for name in self.design.domain.names])
+
+    def _level(self, tables: Sequence[tuple[str, ...]]) -> float:
+        gaps = [self._gap(names) for names in tables]
         return discoveries([gap.chance for gap in gaps if gap.unbiased is not None], _FALSE)
 
     def _shrink(self, names: tuple[str, ...]) -> Shrunk:
@@ -126,7 +134,7 @@ class Shrinker:
         model, found, excess = gap.model, gap.unbiased, gap.excess
         if found is None or excess <= 0:
             return Shrunk(model, 0.0, found)
-        reach = gap.reach(self.level) if len(names) > 1 else 0.0
+        reach = gap.reach(self.level if len(names) > 1 else self.alone)
         sure = min(excess - reach**2 / excess, gap.most) if excess > reach else 0.0
         if not sure > 0:
             return Shrunk(model, 0.0, found)
