@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-numeric bench-planning help run test check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning help run test check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ bench-planning: $(VENV)/.installed-bench  ## What plans predict against what hap
 
 bench-frontier: $(VENV)/.installed-bench  ## What single attributes cost pairs at small budgets; docs/frontier.md
 	$(BIN)/python -m benchmarks.frontier
+
+bench-limits: $(VENV)/.installed-bench  ## What RR-Independent's reports can tell at all; docs/limits.md
+	$(BIN)/python -m benchmarks.limits
 
 bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/learning.md
 	$(BIN)/python -m benchmarks.learning

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks.accuracy_book import choices
 from benchmarks.data import DATA, HELD_OUT, SEEN, load
 from benchmarks.methods import METHODS, available
@@ -80,13 +78,7 @@ def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
     for key in sorted(grouped, key=lambda k: (places[k[0]], k[1], order[k[2]])):
         entries = list(grouped[key].values())
         row = {"data": key[0], "epsilon": key[1], "method": key[2], "seeds": len(entries)}
-        for metric in METRICS:
-            values = np.array([entry[metric] for entry in entries])
-            row[metric] = round(float(values.mean()), 6)
-            if len(values) > 1:
-                error = float(values.std(ddof=1)) / math.sqrt(len(values))
-                row[f"{metric}_error"] = round(error, 6)
-        rows.append(row)
+        rows.append(row | runner.means(entries, METRICS, digits=6))
     people = {
         name: {
             "n": load(name).n,

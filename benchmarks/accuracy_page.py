@@ -35,8 +35,8 @@ questions. `make bench-accuracy` runs everything and makes this page from
 {origin}
 
 - **Count queries** are the paper's metric: two random attributes, a random tenth of their
-  combinations, X_S > 0; the median of |X̂_S − X_S| / X_S over {queries:,} queries, the same for all
-  methods.
+  combinations, X_S > 0; the median of |X̂_S − X_S| / X_S over {queries:,} queries ({adult_queries:,}
+  on Adult), the same for all methods.
 - **Total variation** is ½ Σ |estimated − true| of a table: the mean over all single attributes, all
   pairs, and {wide} random tables of three and of four attributes.
 
@@ -92,7 +92,7 @@ def document(results: Results) -> str:
     book = Book(results)
     seeds = sorted({row["seeds"] for row in results["rows"]})
     told = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}, see the last table"
-    counts = {"queries": results["queries"], "wide": results["wide"]}
+    counts = {key: results[key] for key in ("queries", "adult_queries", "wide")}
     parts = [HEAD.format(origin=origin(book), seeds=told, **counts)]
     parts += ["## Who wins", "", *apart(book, verdicts)]
     if small := apart(book, small_budgets):
@@ -140,6 +140,7 @@ TRADE = """At small budgets what is told of pairs is not told of single attribut
 PAPER = """*Same reports* are RR-Independent's, one attribute at a time. RR-Clusters asks related
 attributes jointly, knowing from the truth which are, and may then err less than anything made of
 RR-Independent's reports; *plan + auto* may ask what it likes as well, and knows nothing.
+[limits.md](limits.md) shows what the same reports can tell at all.
 """
 
 NOTES = """Versions: {versions}. The peers are run at their best published setting:

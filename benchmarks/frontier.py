@@ -17,7 +17,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from benchmarks.accuracy import RESULTS as ACCURACY
 from benchmarks.accuracy import questions
 from benchmarks.charts import trade
@@ -74,13 +73,7 @@ def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str
                 if not entries:
                     continue
                 row = {"data": name, "epsilon": epsilon, "worth": worth, "seeds": len(entries)}
-                for metric in ("tv1", "tv2"):
-                    values = np.array([entry[metric] for entry in entries])
-                    row[metric] = round(float(values.mean()), 5)
-                    if len(values) > 1:
-                        error = values.std(ddof=1) / math.sqrt(len(values))
-                        row[f"{metric}_error"] = round(float(error), 5)
-                rows.append(row)
+                rows.append(row | runner.means(entries, ("tv1", "tv2"), digits=5))
     return rows
 
 

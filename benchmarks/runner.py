@@ -7,16 +7,19 @@ lines, so a run that was stopped goes on where it was, and a single method can b
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 Job = tuple[Any, ...]
 
@@ -55,6 +58,24 @@ def written(results: dict[str, Any]) -> str:
             text = json.dumps(value, indent=1).replace("\n", "\n ")
         parts.append(f" {json.dumps(key)}: {text}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def means(
+    entries: Sequence[Mapping[str, Any]], metrics: Iterable[str], digits: int
+) -> dict[str, float]:
+    """The mean of each metric over some results and, of several, its standard error.
+
+    >>> means([{"a": 0.1}, {"a": 0.3}], ["a"], 3)
+    {'a': 0.2, 'a_error': 0.1}
+    """
+    found = {}
+    for metric in metrics:
+        values = np.array([entry[metric] for entry in entries])
+        found[metric] = round(float(values.mean()), digits)
+        if len(values) > 1:
+            error = float(values.std(ddof=1)) / math.sqrt(len(values))
+            found[f"{metric}_error"] = round(error, digits)
+    return found
 
 
 def run(

@@ -205,6 +205,7 @@ def results_of(names, *, held_out=()):
     groups = {"CALM": "peer", "auto": "ours", "pairwise": "ours"}
     return {
         "queries": 10,
+        "adult_queries": 20,
         "wide": 1,
         "versions": {"mbi": "2.0.0"},
         "people": {name: about | {"held_out": name in held_out} for name in names},

@@ -1,0 +1,227 @@
+"""What RR-Independent's reports can tell at all: margins, relations, and when relations show.
+
+    python -m benchmarks.limits           # stop it and start it again; writes docs/limits.md
+    python -m benchmarks.limits --page    # the page from benchmarks/results alone
+
+An estimator is compared with answers nobody can give who has only the reports: some that know the
+true margins, some that know the true relations. And the strongest axis of the true relations is
+held against the noise that hides it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.accuracy import questions
+from benchmarks.data import load
+from benchmarks.methods import answers, collected
+from benchmarks.metrics import Answer, product_of
+from benchmarks.people import People
+
+import mdrr
+from benchmarks import runner
+from mdrr.estimation.correspondence import Interactions, interactions
+from mdrr.estimation.latent import one_way
+from mdrr.estimation.tabled import fit_margins
+
+KEPT = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7)
+RESULTS = Path("benchmarks/results/limits.json")
+PAGE = Path("docs/limits.md")
+
+COLUMNS = {
+    "neither": "estimated margins, no relations",
+    "auto": "`auto`",
+    "relations": "estimated margins, true relations",
+    "margins": "true margins, no relations",
+}
+"""Whose count queries are measured; the last two are told what no report tells."""
+
+HEAD = """# What separate answers can tell
+
+RR-Independent randomizes every answer on its own. How much can any estimator make of such reports?
+Below, Adult's count queries (median relative error, as in [accuracy.md](accuracy.md)) answered by
+`auto`, and by three others: the product of the margins, whose estimate is the mean of what the
+reports leave possible; and two that are told the truth, one of the relations and one of the
+margins. `make bench-limits` made this page: means over {seeds} seeds, ± their standard error.
+
+"""
+
+AXES = """
+## When relations show
+
+Both of two answers are kept in p² of the reports only, so that noise in a pair's table grows as
+1/p², where in a margin it grows as 1/p. Put all pairs' interactions side by side, each divided by
+its standard error: a symmetric matrix of unit noise, plus what the relations add. Its largest
+eigenvalue without relations (every column of the people shuffled) is the noise's edge. An axis
+weaker than half of it leaves no trace in the leading eigenvector of a large matrix, and one just
+above a faint one (Baik, Ben Arous and Péché 2005; Féral and Péché 2007); this matrix is small,
+which blurs the border. The last column shows what is seen of the true axis: the squared cosine
+between it and the reports' leading one, 1 if found and {random:.3f} if drawn at random.
+
+| p | ε | strongest axis / half the noise's edge | seen of it |
+|--:|--:|--:|--:|
+"""
+
+
+def work(job: runner.Job) -> dict[str, Any]:
+    """One randomization: the errors of all answers, and what is seen of the strongest axis."""
+    name, p, seed = job
+    people = load(name)
+    design = mdrr.independent(people.domain, p=p)
+    tally = collected(people, design, seed)
+    margins = dict(zip(people.domain.names, one_way(tally, design), strict=True))
+    known = {attribute: people.table((attribute,)) for attribute in people.domain.names}
+    asked = questions(name)
+    found: dict[str, Answer] = {
+        "neither": product_of(margins),
+        "auto": answers(mdrr.estimate(tally, design)),
+        "relations": raked(people.table, margins),
+        "margins": product_of(known),
+    }
+    errors = {column: asked.errors(answer)["query"] for column, answer in found.items()}
+    seen = interactions(tally, design, list(known.values()))
+    strength, axis = leading(true_interactions(people, seen))
+    _, found_axis = leading(whitened(seen))
+    edge, _ = leading(whitened(_unrelated(people, design, seed)))
+    return errors | {
+        "epsilon": design.epsilon,
+        "strength": 2 * strength / edge,
+        "cosine": float(axis @ found_axis) ** 2,
+    }
+
+
+def raked(truth: Callable[[Sequence[str]], np.ndarray], margins: dict[str, np.ndarray]) -> Answer:
+    """Answers of one who knows all relations, and of the margins what is estimated."""
+
+    def answer(names: tuple[str, ...]) -> np.ndarray:
+        return fit_margins(truth(names), [margins[name] for name in names])
+
+    return answer
+
+
+def whitened(seen: Interactions) -> np.ndarray:
+    """Interactions of unit noise: Δ/√v of every pair."""
+    scales = np.sqrt(_expanded(seen))
+    return np.divide(seen.values, scales, out=np.zeros_like(scales), where=scales > 0)
+
+
+def true_interactions(people: People, like: Interactions) -> np.ndarray:
+    """What `whitened` would be without noise."""
+    made = np.zeros_like(like.values)
+    parts = [slice(a, b) for a, b in zip(like.starts[:-1], like.starts[1:], strict=True)]
+    for i, j in combinations(range(len(parts)), 2):
+        table = people.table([people.domain.names[k] for k in (i, j)])
+        table = table - np.outer(table.sum(axis=1), table.sum(axis=0))
+        table = table - table.mean(axis=0, keepdims=True)
+        made[parts[i], parts[j]] = table - table.mean(axis=1, keepdims=True)
+    return (made + made.T) * np.sqrt(_expanded(like))
+
+
+def _expanded(seen: Interactions) -> np.ndarray:
+    sizes = np.diff(seen.starts)
+    return np.repeat(np.repeat(seen.precision, sizes, axis=0), sizes, axis=1)
+
+
+def leading(matrix: np.ndarray) -> tuple[float, np.ndarray]:
+    """The largest eigenvalue of a symmetric matrix, and its eigenvector."""
+    values, vectors = np.linalg.eigh(matrix)
+    return float(values[-1]), vectors[:, -1]
+
+
+def _unrelated(people: People, design: mdrr.Design, seed: int) -> Interactions:
+    """The interactions of reports by people of the same margins, none related to another."""
+    rng = np.random.default_rng(seed)
+    codes = tuple(column[rng.permutation(people.n)] for column in people.codes)
+    shuffled = People(f"{people.name} shuffled", people.domain, codes, people.about)
+    known = [people.table((name,)) for name in people.domain.names]
+    return interactions(collected(shuffled, design, seed), design, known)
+
+
+def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str, Any]]:
+    """Means over seeds and their standard errors."""
+    rows = []
+    for p in KEPT:
+        entries = [done["adult", p, seed] for seed in range(seeds) if ("adult", p, seed) in done]
+        if entries:
+            measured = runner.means(entries, [*COLUMNS, "strength", "cosine"], digits=5)
+            ratio = runner.means(
+                [{"ratio": entry["auto"] / entry["neither"]} for entry in entries], ["ratio"], 4
+            )
+            epsilon = round(entries[0]["epsilon"], 2)
+            rows.append({"p": p, "epsilon": epsilon, "seeds": len(entries)} | measured | ratio)
+    return rows
+
+
+def document(results: dict[str, Any]) -> str:
+    """The page."""
+    lines = [
+        f"| p | ε | {' | '.join(COLUMNS.values())} | `auto` / no relations |",
+        "|--:|--:|" + "--:|" * (len(COLUMNS) + 1),
+    ]
+    rows = results["rows"]
+    for row in rows:
+        shown = [f"{row[column]:.4f} ± {row[f'{column}_error']:.4f}" for column in COLUMNS]
+        shown[-1] = f"{row['margins']:.4f}"  # of no report, so of no seed
+        lines.append(
+            f"| {row['p']:g} | {row['epsilon']:.2f} | {' | '.join(shown)} "
+            f"| {row['ratio']:.3f} ± {row['ratio_error']:.3f} |"
+        )
+    axes = [
+        f"| {row['p']:g} | {row['epsilon']:.2f} | {row['strength']:.2f} "
+        f"| {row['cosine']:.3f} ± {row['cosine_error']:.3f} |"
+        for row in rows
+    ]
+    return (
+        HEAD.format(seeds=results["seeds"])
+        + "\n".join(lines)
+        + "\n"
+        + AXES.format(random=results["random"])
+        + "\n".join(axes)
+        + "\n\n"
+        + told(rows[0])
+    )
+
+
+def told(row: dict[str, Any]) -> str:
+    """What the loudest noise leaves to learn."""
+    words = (
+        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} of the strength where "
+        f"it would begin to show, and {row['cosine']:.0%} of it is seen. Little can be learnt of "
+        "the relations there, whatever the estimator: what is left of the error is the margins' "
+        "noise and relations nobody can see. Only knowledge from elsewhere would help, or [other "
+        "questions](planning.md) at the same ε, which is what plans are for."
+    )
+    return textwrap.fill(words, 100) + "\n"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kept", type=Path, default=Path("out/limits.jsonl"))
+    asked = parser.parse_args(arguments)
+    if not asked.page:
+        todo = [("adult", p, seed) for seed in range(asked.seeds) for p in KEPT]
+        done = runner.run(todo, work, asked.kept, workers=asked.workers, kind=lambda job: job[1])
+        sizes = load("adult").domain.shape
+        results = {
+            "seeds": asked.seeds,
+            "random": round(1 / sum(size - 1 for size in sizes), 4),
+            "rows": summary(done, asked.seeds),
+        }
+        RESULTS.write_text(runner.written(results), encoding="utf-8")
+    PAGE.write_text(document(json.loads(RESULTS.read_text("utf-8"))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
