@@ -18,6 +18,7 @@ from mdrr.tallies import tally_reports
 
 DOMAIN = Domain(tuple(Attribute(f"a{j}", tuple("uvwxyz"[:r])) for j, r in enumerate((2, 3, 2, 4))))
 PAIRS = list(combinations(DOMAIN.names, 2))
+SINGLE = [(name,) for name in DOMAIN.names]
 N = 3_000
 
 
@@ -45,13 +46,14 @@ def test_discoveries_are_benjamini_and_hochbergs(false):
         assert all((chances <= k * false / 12).sum() < k for k in range(believed + 1, 13))
 
 
-def test_chance_seldom_moves_a_right_model():
+@pytest.mark.parametrize("tables", [PAIRS, SINGLE], ids=["pairs", "single attributes"])
+def test_chance_seldom_moves_a_right_model(tables):
     rng = np.random.default_rng(11)
     design = independent(DOMAIN, epsilon=2.0)
     moved = 0
     for seed in range(100):
         made = shrinker(unrelated(rng), design, seed)
-        moved += any(made.shrunk(pair).weight > 0 for pair in PAIRS)
+        moved += any(made.shrunk(names).weight > 0 for names in tables)
     # A tenth of the data sets are expected to; 20 of 100 would be three standard errors more.
     assert moved < 20
 
@@ -69,6 +71,19 @@ def test_a_pair_that_stands_out_is_believed_and_the_others_are_not():
     assert np.abs(same.values - true).sum() < 0.3 * np.abs(product - true).sum()
     others = [made.shrunk(pair).weight for pair in PAIRS if pair != ("a0", "a2")]
     assert np.mean(others) < 0.3
+
+
+def test_a_margin_that_stands_out_is_believed_and_the_others_are_not():
+    columns = unrelated(np.random.default_rng(4))
+    design = independent(DOMAIN, epsilon=12.0)
+    right = shrinker(columns, design, 2)
+    *others, last = right.base.factors
+    wrong = ProductJoint(DOMAIN, (*others, Factor(last.names, last.values[::-1])))
+    made = Shrinker(wrong, right.tally, design)
+    true = np.bincount(columns[3], minlength=4) / N
+    assert made.shrunk(("a3",)).weight > 0.8
+    assert np.abs(made.table(("a3",)) - true).sum() < 0.3 * np.abs(true[::-1] - true).sum()
+    assert max(made.shrunk((name,)).weight for name in ("a0", "a1", "a2")) < 0.3
 
 
 def test_nearly_exact_reports_speak_for_themselves():
