@@ -5,6 +5,19 @@ A message never contains a respondent's answer beyond the label that is not in t
 
 from __future__ import annotations
 
+import math
+from numbers import Real
+from typing import TypeGuard
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite real number; text from a form or a file is not.
+
+    >>> is_number(0.5), is_number("0.5"), is_number(float("nan")), is_number(None)
+    (True, False, False, False)
+    """
+    return isinstance(value, Real) and math.isfinite(value)
+
 
 class MdrrError(ValueError):
     """Base of all errors raised on bad input; its text is one clear line."""

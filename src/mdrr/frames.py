@@ -59,6 +59,8 @@ def randomize(people: Any, design: Design, *, source: Source | None = None) -> A
         The same kind of frame, in the same row order (and with pandas' index), with the design's
         columns only; numbers come back as their bins.
     """
+    if not isinstance(design, Design):
+        raise SchemaError("the people come first, then the design: mdrr.randomize(people, design)")
     reports = randomize_codes(encode(people, design.domain), design, source)
     return _like(people, report_table(reports, design), design)
 

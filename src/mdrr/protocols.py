@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 
 from mdrr.design import Cluster, Design, Questionnaire, check_partition
 from mdrr.domain import Domain, known
-from mdrr.errors import DesignError, MatrixError
+from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.matrix import Matrix, banded_matrix, constant_matrix, subset_matrix
 
 _MOST_QUESTIONNAIRES = 2048
@@ -27,8 +27,8 @@ def epsilon_of(p: float, cells: int) -> float:
     >>> round(epsilon_of(0.7, 9), 3)
     3.091
     """
-    if not 0 < p < 1:
-        raise MatrixError(f"p={p} must lie strictly between 0 (nothing learnt) and 1 (ε = ∞)")
+    if not (is_number(p) and 0 < p < 1):
+        raise MatrixError(f"p={p!r} must lie strictly between 0 (nothing learnt) and 1 (ε = ∞)")
     return math.log1p(p * cells / (1 - p))
 
 
@@ -38,8 +38,8 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
     >>> round(p_of(epsilon_of(0.3, 4) + epsilon_of(0.3, 9), (4, 9)), 12)
     0.3
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise MatrixError(f"ε={epsilon} must be a positive number")
+    if not (is_number(epsilon) and epsilon > 0):
+        raise MatrixError(f"ε={epsilon!r} must be a positive number")
     if epsilon > 34 * len(shape):  # ln 2^48 = 33.3 an attribute
         raise MatrixError(
             f"ε={epsilon} over {len(shape)} attributes needs more than 48 random bits a draw; "

@@ -88,6 +88,11 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
     first: Any = tally
     if isinstance(first, Design):
         raise EstimateError("the tally comes first, then the design: mdrr.estimate(tally, design)")
+    if not isinstance(first, Tally):
+        raise EstimateError(
+            f"estimates are made of a Tally, not a {type(first).__name__}: "
+            "mdrr.tally(reports, design) counts reports"
+        )
     return estimator(method)(tally, design, **options)
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mdrr.errors import MatrixError
+from mdrr.errors import MatrixError, is_number
 from mdrr.matrix.protocol import (
     TOTALS,
     Array,
@@ -179,8 +179,8 @@ def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Ba
         >>> matrix.width, matrix.epsilon <= 1.0
         (13, True)
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise MatrixError(f"ε={epsilon} must be a positive number")
+    if not (is_number(epsilon) and epsilon > 0):
+        raise MatrixError(f"ε={epsilon!r} must be a positive number")
     if epsilon > 700:
         raise MatrixError(f"ε={epsilon} needs more than 48 random bits a draw; choose ε below 33")
     width = best_width(cells, epsilon) if width is None else width

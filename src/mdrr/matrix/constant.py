@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mdrr.errors import MatrixError
+from mdrr.errors import MatrixError, is_number
 from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
 
 _FINE = 1024
@@ -194,8 +194,8 @@ def constant_matrix(
 
 
 def _off_share_of_p(cells: int, p: float) -> Fraction:
-    if not math.isfinite(p):
-        raise MatrixError(f"p={p} is not a number")
+    if not is_number(p):
+        raise MatrixError(f"p={p!r} is not a number")
     if p <= 0:
         raise MatrixError(
             f"p={p}: the truth would never be kept and the matrix would be singular. Choose p > 0"
@@ -206,8 +206,8 @@ def _off_share_of_p(cells: int, p: float) -> Fraction:
 
 
 def _off_share_of_epsilon(cells: int, epsilon: float | None) -> Fraction:
-    if epsilon is None or not math.isfinite(epsilon):
-        raise MatrixError(f"ε={epsilon} is not a finite number")
+    if not is_number(epsilon):
+        raise MatrixError(f"ε={epsilon!r} is not a finite number")
     if epsilon <= 0:
         raise MatrixError(
             f"ε={epsilon}: nothing could be learnt and the matrix would be singular. Choose ε > 0"

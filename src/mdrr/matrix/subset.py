@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mdrr.errors import MatrixError
+from mdrr.errors import MatrixError, is_number
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
 from mdrr.matrix.protocol import (
@@ -229,8 +229,8 @@ def subset_matrix(
         >>> subset_matrix(10, epsilon=4.0).kind
         'constant'
     """
-    if not (math.isfinite(epsilon) and 0 < epsilon <= 700):
-        raise MatrixError(f"ε={epsilon} must be a positive number below 33")
+    if not (is_number(epsilon) and 0 < epsilon <= 700):
+        raise MatrixError(f"ε={epsilon!r} must be a positive number below 33")
     best = best_shape(cells, epsilon, most_codes=most_codes, least_gain=least_gain)
     if best is None:
         return constant_matrix(cells, epsilon=epsilon)

@@ -15,7 +15,7 @@ from mdrr.columns import make_frame
 from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.domain import Domain
-from mdrr.errors import DesignError, MatrixError
+from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.planning.predict import WORTH, Names, Predicted, check_counts, check_worth, predict
 from mdrr.planning.sampling import best_split, split_questionnaire
 from mdrr.protocols import clustered, independent, joint, subsets
@@ -134,8 +134,16 @@ def plan(
     Returns:
         The plan; `.design` is the best design.
     """
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise DesignError(f"epsilon={epsilon} must be a positive number")
+    given: tuple[Any, Any] = domain, dependences
+    if not isinstance(given[0], Domain):
+        raise DesignError(f"a plan is made for an mdrr.Domain, not a {type(domain).__name__}")
+    if not isinstance(given[1], Dependences | None):
+        raise DesignError(
+            f"dependences are an mdrr.Dependences, not a {type(dependences).__name__}: "
+            "mdrr.dependences(…) makes one"
+        )
+    if not (is_number(epsilon) and epsilon > 0):
+        raise DesignError(f"epsilon={epsilon!r} must be a positive number")
     if epsilon < _LEAST_EPSILON:
         raise DesignError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     check_counts(n, coverage)

@@ -33,7 +33,7 @@ import numpy as np
 from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design
 from mdrr.domain import Domain
-from mdrr.errors import DesignError
+from mdrr.errors import DesignError, is_number
 from mdrr.matrix import Constant, Matrix, Subset
 from mdrr.randomizer import cells_of
 
@@ -159,18 +159,18 @@ def predict(
 
 def check_counts(n: int, coverage: float) -> None:
     """Refuse numbers of people and sizes of counts that nothing can be predicted for."""
-    if not (1 <= n < 2**63 and n == int(n)):
-        raise DesignError(f"n={n}: give the number of people who will report, 1 or more")
-    if not 0 < coverage < 1:
-        raise DesignError(f"coverage={coverage} must lie strictly between 0 and 1")
+    if not (is_number(n) and 1 <= n < 2**63 and n == int(n)):
+        raise DesignError(f"n={n!r}: give the number of people who will report, 1 or more")
+    if not (is_number(coverage) and 0 < coverage < 1):
+        raise DesignError(f"coverage={coverage!r} must lie strictly between 0 and 1")
 
 
 def check_worth(worth: float) -> None:
     """Refuse what single attributes cannot be worth."""
-    if not 0 < worth <= _MOST_WORTH:
+    if not (is_number(worth) and 0 < worth <= _MOST_WORTH):
         raise DesignError(
-            f"worth={worth} must be a positive number, at most {_MOST_WORTH:,.0f}; for one kind of "
-            "tables alone choose workload='singles' or 'pairs'"
+            f"worth={worth!r} must be a positive number, at most {_MOST_WORTH:,.0f}; for one kind "
+            "of tables alone choose workload='singles' or 'pairs'"
         )
 
 

@@ -1,0 +1,60 @@
+"""What is not a number, a domain or a tally is refused in words, wherever it is handed in."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import mdrr
+from mdrr.errors import MdrrError, is_number
+from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
+
+DOMAIN = mdrr.Domain((mdrr.Attribute("a", ("x", "y")), mdrr.Attribute("b", ("u", "v", "w"))))
+
+
+@pytest.mark.parametrize("value", [1, 0.5, Fraction(1, 3), np.float32(2), np.int64(3), True])
+def test_numbers_of_any_kind_are_numbers(value):
+    assert is_number(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["1", None, [1.0], np.ones(2), 1j, float("inf"), float("nan"), Decimal("NaN")]
+)
+def test_other_values_are_not(value):
+    assert not is_number(value)
+
+
+@pytest.mark.parametrize("value", ["0.5", [0.5], None, np.array([0.5, 0.5])])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda value: mdrr.independent(DOMAIN, p=value),
+        lambda value: mdrr.independent(DOMAIN, epsilon=value),
+        lambda value: mdrr.joint(DOMAIN, epsilon=value),
+        lambda value: mdrr.sampled(DOMAIN, 1, epsilon=value),
+        lambda value: constant_matrix(3, p=value),
+        lambda value: constant_matrix(3, epsilon=value),
+        lambda value: banded_matrix(3, epsilon=value),
+        lambda value: subset_matrix(3, epsilon=value),
+        lambda value: mdrr.plan(DOMAIN, n=value, epsilon=1.0),
+        lambda value: mdrr.plan(DOMAIN, n=100, epsilon=value),
+        lambda value: mdrr.plan(DOMAIN, n=100, epsilon=1.0, coverage=value),
+        lambda value: mdrr.plan(DOMAIN, n=100, epsilon=1.0, worth=value),
+    ],
+)
+def test_what_is_no_number_is_refused_in_words(use, value):
+    with pytest.raises(MdrrError):
+        use(value)
+
+
+def test_arguments_of_the_wrong_kind_are_named():
+    with pytest.raises(MdrrError, match=r"made for an mdrr\.Domain, not a dict"):
+        mdrr.plan({"a": ["x", "y"]}, n=100, epsilon=1.0)
+    with pytest.raises(MdrrError, match=r"dependences are an mdrr\.Dependences, not a ndarray"):
+        mdrr.plan(DOMAIN, n=100, epsilon=1.0, dependences=np.eye(2))
+    design = mdrr.independent(DOMAIN, p=0.5)
+    with pytest.raises(MdrrError, match="made of a Tally, not a NoneType"):
+        mdrr.estimate(None, design)
+    with pytest.raises(MdrrError, match="the people come first"):
+        mdrr.randomize(design, None)
