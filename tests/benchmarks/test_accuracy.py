@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.accuracy import jobs, summary, work
-from benchmarks.accuracy_book import Book, choices, each_peer, small_budgets
+from benchmarks.accuracy_book import Book, choices, each_peer, headline, small_budgets
 from benchmarks.accuracy_page import document, write
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
@@ -277,6 +277,11 @@ def test_the_page_is_made_of_the_committed_results():
     for name in CHARTS[: 1 + held_out]:
         assert (ROOT / f"docs/img/{name}.svg").exists()
     assert set(results["methods"]) == set(METHODS)
+
+
+def test_the_readme_shows_the_committed_results():
+    results = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text("utf-8"))
+    assert "\n".join(headline(Book(results))) in (ROOT / "README.md").read_text("utf-8")
 
 
 def test_our_own_methods_need_no_other_package():
