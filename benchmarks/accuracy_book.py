@@ -251,7 +251,7 @@ def headline(book: Book) -> list[str]:
         shown = []
         for methods in (book.group("paper"), book.group("peer"), ["plan + auto"]):
             best = book.best("adult", epsilon, "query", methods)
-            shown.append("–" if best is None else f"{best[0]:.2g}")
+            shown.append("–" if best is None else f"{best[0]:#.2g}")
         made.append(f"| {epsilon:g} | {' | '.join(shown)} |")
     return made
 

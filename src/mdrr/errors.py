@@ -6,7 +6,7 @@ A message never contains a respondent's answer beyond the label that is not in t
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeGuard
 
 
@@ -16,7 +16,7 @@ def is_number(value: object) -> TypeGuard[float]:
     >>> is_number(0.5), is_number("0.5"), is_number(float("nan")), is_number(None)
     (True, False, False, False)
     """
-    return isinstance(value, Real) and math.isfinite(value)
+    return isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value))
 
 
 class MdrrError(ValueError):
