@@ -48,12 +48,11 @@ SCALES = np.linspace(0, 2, 21)
 
 HEAD = """# What separate answers can tell
 
-RR-Independent randomizes every answer on its own. How much can any estimator make of such reports?
-Below, Adult's count queries (median relative error, as in [accuracy.md](accuracy.md)) answered by
-`auto`, and by four others: the product of the margins, whose estimate is the mean of what the
-reports leave possible; `auto` with its departures from that product all scaled by the factor (0 to
-2) that turns out best for these queries; and two that are told the truth, one of the relations and
-one of the margins. `make bench-limits` made this page: means over {seeds} seeds, ± their standard
+RR-Independent randomizes every answer on its own. How much is there in such reports? Below, Adult's
+count queries (median relative error, as in [accuracy.md](accuracy.md)) answered by `auto`, and by
+four others: the product of the margins, each the posterior mean of a flat prior; `auto` with its
+departures from that product all scaled by the factor (0 to 2) that turns out best for these
+queries; and two that are told the truth, one of the relations and one of the margins. `make bench-limits` made this page: means over {seeds} seeds, ± their standard
 error.
 
 """
@@ -69,10 +68,10 @@ largest eigenvalue without relations (every column of the people shuffled) is th
 axis weaker than half of it leaves no trace in the leading eigenvector of a large matrix, and one
 just above a faint one (Baik, Ben Arous and Péché 2005; Féral and Péché 2007); this matrix is small,
 which blurs the border. The last column shows what is seen of the true axis: the squared cosine
-between it and the reports' leading one, 1 if found and {random:.3f} if drawn at random.
+between it and the reports' leading one; by chance, between it and the shuffled people's.
 
-| p | ε | strongest axis / half the noise's edge | seen of it |
-|--:|--:|--:|--:|
+| p | ε | strongest axis / half the noise's edge | second | seen of the strongest | by chance |
+|--:|--:|--:|--:|--:|--:|
 """
 
 
@@ -93,18 +92,22 @@ def work(job: runner.Job) -> dict[str, Any]:
         "relations": raked(people.table, margins),
         "margins": product_of(known),
     }
-    errors = {column: asked.errors(answer)["query"] for column, answer in found.items()}
+    measured = {column: asked.errors(answer) for column, answer in found.items()}
+    errors = {column: values["query"] for column, values in measured.items()}
     errors["hindsight"] = min(asked.errors(scaled(estimate, by))["query"] for by in SCALES)
     seen = interactions(tally, design, list(known.values()))
     roots = np.sqrt(np.concatenate(list(known.values())))
     weights = np.outer(roots, roots)
-    strength, axis = leading(weights * true_interactions(people, seen))
+    (strength, second), axis = leading(weights * true_interactions(people, seen))
     _, found_axis = leading(weights * whitened(seen))
-    edge, _ = leading(weights * whitened(_unrelated(people, design, seed)))
+    (edge, _), chance_axis = leading(weights * whitened(_unrelated(people, design, seed)))
     return errors | {
         "epsilon": design.epsilon,
+        "pairs": measured["auto"]["tv2"] / measured["neither"]["tv2"],
         "strength": 2 * strength / edge,
+        "second": 2 * second / edge,
         "cosine": float(axis @ found_axis) ** 2,
+        "chance": float(axis @ chance_axis) ** 2,
     }
 
 
@@ -151,10 +154,10 @@ def _expanded(seen: Interactions) -> np.ndarray:
     return np.repeat(np.repeat(seen.precision, sizes, axis=0), sizes, axis=1)
 
 
-def leading(matrix: np.ndarray) -> tuple[float, np.ndarray]:
-    """The largest eigenvalue of a symmetric matrix, and its eigenvector."""
+def leading(matrix: np.ndarray) -> tuple[tuple[float, float], np.ndarray]:
+    """The two largest eigenvalues of a symmetric matrix, and the first one's eigenvector."""
     values, vectors = np.linalg.eigh(matrix)
-    return float(values[-1]), vectors[:, -1]
+    return (float(values[-1]), float(values[-2])), vectors[:, -1]
 
 
 def _unrelated(people: People, design: mdrr.Design, seed: int) -> Interactions:
@@ -172,7 +175,8 @@ def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str
     for p in KEPT:
         entries = [done["adult", p, seed] for seed in range(seeds) if ("adult", p, seed) in done]
         if entries:
-            measured = runner.means(entries, [*COLUMNS, "strength", "cosine"], digits=5)
+            told = ["pairs", "strength", "second", "cosine", "chance"]
+            measured = runner.means(entries, [*COLUMNS, *told], digits=5)
             ratio = runner.means(
                 [{"ratio": entry["auto"] / entry["neither"]} for entry in entries], ["ratio"], 4
             )
@@ -196,15 +200,16 @@ def document(results: dict[str, Any]) -> str:
             f"| {row['ratio']:.3f} ± {row['ratio_error']:.3f} |"
         )
     axes = [
-        f"| {row['p']:g} | {row['epsilon']:.2f} | {row['strength']:.2f} "
-        f"| {row['cosine']:.3f} ± {row['cosine_error']:.3f} |"
+        f"| {row['p']:g} | {row['epsilon']:.2f} | {row['strength']:.2f} | {row['second']:.2f} "
+        f"| {row['cosine']:.3f} ± {row['cosine_error']:.3f} "
+        f"| {row['chance']:.3f} ± {row['chance_error']:.3f} |"
         for row in rows
     ]
     return (
         HEAD.format(seeds=results["seeds"])
         + "\n".join(lines)
         + "\n"
-        + AXES.format(random=results["random"])
+        + AXES
         + "\n".join(axes)
         + "\n\n"
         + told(rows[0])
@@ -214,11 +219,11 @@ def document(results: dict[str, Any]) -> str:
 def told(row: dict[str, Any]) -> str:
     """What the loudest noise leaves to learn."""
     words = (
-        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} of the strength where "
-        f"it begins to show, and {row['cosine']:.0%} of it is seen; the others are hidden. What is "
-        "seen of it helps tables more than these counts: with the best scale in hindsight they "
-        f"would err {row['hindsight']:.4f}, `auto` errs {row['auto']:.4f} and no relations at all "
-        f"{row['neither']:.4f}. The rest is the margins' noise and relations that do not show. "
+        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength where "
+        f"it begins to show, the second {row['second']:.2f} times. What `auto` makes of it takes "
+        f"{1 - row['pairs']:.1%} off the total variation of pairs and {1 - row['ratio']:.1%} off "
+        f"these counts' error; the best scale in hindsight would make {row['auto']:.4f} "
+        f"{row['hindsight']:.4f}. The rest is the margins' noise and relations that do not show. "
         "[Other questions](planning.md) at the same ε tell more, which is what plans are for."
     )
     return textwrap.fill(words, 100) + "\n"
@@ -236,12 +241,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not asked.page:
         todo = [("adult", p, seed) for seed in range(asked.seeds) for p in KEPT]
         done = runner.run(todo, work, asked.kept, workers=asked.workers, kind=lambda job: job[1])
-        sizes = load("adult").domain.shape
-        results = {
-            "seeds": asked.seeds,
-            "random": round(1 / sum(size - 1 for size in sizes), 4),
-            "rows": summary(done, asked.seeds),
-        }
+        results = {"seeds": asked.seeds, "rows": summary(done, asked.seeds)}
         RESULTS.write_text(runner.written(results), encoding="utf-8")
     PAGE.write_text(document(json.loads(RESULTS.read_text("utf-8"))), encoding="utf-8")
 

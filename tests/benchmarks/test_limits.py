@@ -109,7 +109,7 @@ def test_one_randomization_is_measured_against_the_truth():
 
 
 def test_means_are_over_the_seeds_that_were_run():
-    one = dict.fromkeys((*COLUMNS, "strength"), 0.2)
+    one = dict.fromkeys((*COLUMNS, "pairs", "strength", "second", "chance"), 0.2)
     done = {
         ("adult", 0.3, seed): one | {"auto": auto, "cosine": 0.5, "epsilon": 10.691}
         for seed, auto in enumerate((0.1, 0.3))
