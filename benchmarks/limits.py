@@ -52,8 +52,8 @@ RR-Independent randomizes every answer on its own. How much is there in such rep
 count queries (median relative error, as in [accuracy.md](accuracy.md)) answered by `auto`, and by
 four others: the product of the margins, each the posterior mean of a flat prior; `auto` with its
 departures from that product all scaled by the factor (0 to 2) that turns out best for these
-queries; and two that are told the truth, one of the relations and one of the margins. `make bench-limits` made this page: means over {seeds} seeds, ± their standard
-error.
+queries; and two that are told the truth, one of the relations and one of the margins.
+`make bench-limits` made this page: means over {seeds} seeds, ± their standard error.
 
 """
 
@@ -219,11 +219,12 @@ def document(results: dict[str, Any]) -> str:
 def told(row: dict[str, Any]) -> str:
     """What the loudest noise leaves to learn."""
     words = (
-        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength where "
-        f"it begins to show, the second {row['second']:.2f} times. What `auto` makes of it takes "
-        f"{1 - row['pairs']:.1%} off the total variation of pairs and {1 - row['ratio']:.1%} off "
-        f"these counts' error; the best scale in hindsight would make {row['auto']:.4f} "
-        f"{row['hindsight']:.4f}. The rest is the margins' noise and relations that do not show. "
+        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength "
+        f"where it begins to show, the second {row['second']:.2f} times. What `auto` makes of it "
+        f"takes {1 - row['pairs']:.1%} off the total variation of pairs and "
+        f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would make "
+        f"{row['auto']:.4f} {row['hindsight']:.4f}. The rest is the margins' noise and relations "
+        "that do not show. "
         "[Other questions](planning.md) at the same ε tell more, which is what plans are for."
     )
     return textwrap.fill(words, 100) + "\n"

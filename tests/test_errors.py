@@ -4,6 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 import mdrr
@@ -13,13 +14,27 @@ from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
 DOMAIN = mdrr.Domain((mdrr.Attribute("a", ("x", "y")), mdrr.Attribute("b", ("u", "v", "w"))))
 
 
-@pytest.mark.parametrize("value", [1, 0.5, Fraction(1, 3), np.float32(2), np.int64(3), 10**400])
+@pytest.mark.parametrize(
+    "value", [1, 0.5, Fraction(1, 3), np.float32(2), np.int64(3), np.float16(0.5), True]
+)
 def test_numbers_of_any_kind_are_numbers(value):
     assert is_number(value)
 
 
 @pytest.mark.parametrize(
-    "value", ["1", None, [1.0], np.ones(2), 1j, float("inf"), float("nan"), Decimal("NaN")]
+    "value",
+    [
+        "1",
+        None,
+        [1.0],
+        np.ones(2),
+        1j,
+        float("inf"),
+        float("nan"),
+        Decimal("NaN"),
+        10**400,
+        Fraction(10**400),
+    ],
 )
 def test_other_values_are_not(value):
     assert not is_number(value)
@@ -58,3 +73,45 @@ def test_arguments_of_the_wrong_kind_are_named():
         mdrr.estimate(None, design)
     with pytest.raises(MdrrError, match="the people come first"):
         mdrr.randomize(design, None)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, Fraction])
+@pytest.mark.parametrize("epsilon", [0.5, 2, 10, 16])
+def test_no_kind_of_number_spends_more_than_asked(kind, epsilon):
+    """Sums in the caller's precision would."""
+    wide = mdrr.datasets.adult_domain()
+    given = kind(epsilon)
+    for domain, clusters in ((DOMAIN, [["a", "b"]]), (wide, [[name] for name in wide.names])):
+        made = [
+            mdrr.independent(domain, epsilon=given),
+            mdrr.clustered(domain, clusters, epsilon=given),
+            mdrr.sampled(domain, 1, epsilon=given),
+            mdrr.sampled(domain, np.int64(2), epsilon=given, report="subset"),
+            mdrr.plan(domain, n=np.int64(5000), epsilon=given, worth=Fraction(9, 2)).design,
+        ]
+        assert all(0 < design.epsilon <= epsilon for design in made)
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-16, Fraction(1, 10**400)])
+def test_budgets_that_say_nothing_are_refused_in_words(epsilon):
+    for use in (
+        lambda: mdrr.independent(DOMAIN, epsilon=epsilon),
+        lambda: mdrr.joint(DOMAIN, epsilon=epsilon),
+        lambda: mdrr.sampled(DOMAIN, 1, epsilon=epsilon),
+        lambda: mdrr.sampled(DOMAIN, 1, epsilon=epsilon, report="subset"),
+        lambda: mdrr.plan(DOMAIN, n=100, epsilon=epsilon),
+    ):
+        with pytest.raises(MdrrError):
+            use()
+
+
+def test_designs_and_estimates_say_what_they_need():
+    for protocol in (mdrr.independent, mdrr.joint):
+        with pytest.raises(MdrrError, match=r"made for an mdrr\.Domain, not a NoneType"):
+            protocol(None, epsilon=1.0)
+    design = mdrr.independent(DOMAIN, p=0.5)
+    tally = mdrr.tally(mdrr.randomize(pl.DataFrame({"a": ["x"], "b": ["u"]}), design), design)
+    with pytest.raises(MdrrError, match=r"the design is an mdrr\.Design, not a str"):
+        mdrr.estimate(tally, "design")
+    with pytest.raises(MdrrError, match="there is no method"):
+        mdrr.estimate(tally, design, ["auto"])

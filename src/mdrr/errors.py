@@ -6,17 +6,20 @@ A message never contains a respondent's answer beyond the label that is not in t
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import TypeGuard
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite real number; text from a form or a file is not.
+    """Whether a value is a real number that a float can hold; text from a form is not.
 
     >>> is_number(0.5), is_number("0.5"), is_number(float("nan")), is_number(None)
     (True, False, False, False)
     """
-    return isinstance(value, Integral) or (isinstance(value, Real) and math.isfinite(value))
+    try:
+        return isinstance(value, Real) and math.isfinite(float(value))
+    except (OverflowError, TypeError):  # too large for a float, or a duration of NumPy's
+        return False
 
 
 class MdrrError(ValueError):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from numbers import Integral
+from typing import Any, Literal
 
 from scipy.optimize import brentq
 
@@ -17,6 +18,7 @@ from mdrr.design import Cluster, Design, Questionnaire, check_partition
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.matrix import Matrix, banded_matrix, constant_matrix, subset_matrix
+from mdrr.matrix.protocol import LEAST_EPSILON
 
 _MOST_QUESTIONNAIRES = 2048
 
@@ -29,6 +31,7 @@ def epsilon_of(p: float, cells: int) -> float:
     """
     if not (is_number(p) and 0 < p < 1):
         raise MatrixError(f"p={p!r} must lie strictly between 0 (nothing learnt) and 1 (ε = ∞)")
+    p = float(p)
     return math.log1p(p * cells / (1 - p))
 
 
@@ -40,6 +43,9 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
     """
     if not (is_number(epsilon) and epsilon > 0):
         raise MatrixError(f"ε={epsilon!r} must be a positive number")
+    epsilon = float(epsilon)  # a narrower one would round what is spent
+    if epsilon < LEAST_EPSILON:
+        raise MatrixError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     if epsilon > 34 * len(shape):  # ln 2^48 = 33.3 an attribute
         raise MatrixError(
             f"ε={epsilon} over {len(shape)} attributes needs more than 48 random bits a draw; "
@@ -78,6 +84,7 @@ def independent(
         >>> independent(d, epsilon={"a": 1.0, "b": 2.0}).epsilon <= 3.0
         True
     """
+    _check(domain)
     _one_of(p, epsilon)
     if ordered not in ("constant", "banded"):
         raise DesignError(f"ordered={ordered!r}: choose 'constant' or 'banded'")
@@ -88,7 +95,7 @@ def independent(
         share = p_of(epsilon, domain.shape) if p is None and epsilon is not None else p
         assert share is not None
         budgets = {a.name: epsilon_of(share, a.size) for a in domain.attributes}
-        over = 0.0 if epsilon is None else max(sum(budgets.values()) - epsilon, 0.0)
+        over = 0.0 if epsilon is None else max(sum(budgets.values()) - float(epsilon), 0.0)
         budgets = {name: budget - over for name, budget in budgets.items()}
     clusters = []
     for a in domain.attributes:
@@ -121,6 +128,7 @@ def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = Non
         p: as private as RR-Independent at this p, that is ε = Σ_A ln(1 + p·r_A/(1−p)).
         epsilon: instead of p, the budget.
     """
+    _check(domain)
     return clustered(domain, [domain.names], p=p, epsilon=epsilon)
 
 
@@ -148,13 +156,14 @@ def clustered(
         >>> design.epsilon <= independent(d, p=0.5).epsilon + 1e-3
         True
     """
+    _check(domain)
     _one_of(p, epsilon)
     groups = check_partition(domain, clusters)
     if p is None:
         assert epsilon is not None
         p = p_of(epsilon, domain.shape)
     budgets = [sum(epsilon_of(p, domain.attribute(n).size) for n in names) for names in groups]
-    over = 0.0 if epsilon is None else max(sum(budgets) - epsilon, 0.0)
+    over = 0.0 if epsilon is None else max(sum(budgets) - float(epsilon), 0.0)
     made = []
     for names, budget in zip(groups, budgets, strict=True):
         cells = math.prod(domain.attribute(n).size for n in names)
@@ -193,12 +202,14 @@ def sampled(
         >>> len(design.questionnaires), design.epsilon <= 1.0
         (6, True)
     """
+    _check(domain)
     m = len(domain)
-    if type(size) is not int or not 1 <= size <= m:
-        raise DesignError(f"size={size}: a person can be asked between 1 and {m} attributes")
+    given: Any = size
+    if not (isinstance(given, Integral) and 1 <= size <= m):
+        raise DesignError(f"size={size!r}: a person can be asked between 1 and {m} attributes")
     if report not in ("cell", "subset"):
         raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")
-    chosen = subsets(m, size)
+    chosen = subsets(m, int(size))
     total = 2**32
     share, rest = divmod(total, len(chosen))
     matrices: dict[int, Matrix] = {}
@@ -240,6 +251,11 @@ def _unrank(rank: int, m: int, size: int) -> tuple[int, ...]:
             rank -= with_j
         j += 1
     return tuple(subset)
+
+
+def _check(domain: object) -> None:
+    if not isinstance(domain, Domain):
+        raise DesignError(f"a design is made for an mdrr.Domain, not a {type(domain).__name__}")
 
 
 def _one_of(p: float | None, epsilon: object) -> None:

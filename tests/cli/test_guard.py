@@ -99,5 +99,7 @@ def test_told_to_stop_it_leaves_the_old_file_and_no_other(folder, sent, code):
         _, stderr = child.communicate()
     assert child.returncode == code
     assert b"Traceback" not in stderr
+    if sent == signal.SIGINT:
+        assert stderr == b"mdrr: stopped\n"
     assert (folder / "reports.parquet").read_bytes() == before
     assert not list(folder.glob(".*part"))

@@ -73,6 +73,9 @@ def main() -> None:
             raise
         print(f"mdrr: {error.name} is not installed. Run: pip install 'mdrr[cli]'", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print("mdrr: stopped", file=sys.stderr)
+        sys.exit(130)
     # Told to stop, leave as on Ctrl-C: what was being written is removed, what stood is whole.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     app()

@@ -49,6 +49,8 @@ class Guarded(TyperGroup):
             fail("a file is nested too deeply to be read")
         except MemoryError:
             fail("there is not enough memory for this; ask for less at a time")
+        if result == INTERRUPTED:  # what Typer makes of Ctrl-C
+            fail("stopped", INTERRUPTED)
         for line in take_notes():
             print(line, file=sys.stderr)
         if not standalone_mode:

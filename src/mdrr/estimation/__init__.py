@@ -93,6 +93,8 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
             f"estimates are made of a Tally, not a {type(first).__name__}: "
             "mdrr.tally(reports, design) counts reports"
         )
+    if not isinstance(design, Design):
+        raise EstimateError(f"the design is an mdrr.Design, not a {type(design).__name__}")
     return estimator(method)(tally, design, **options)
 
 
@@ -104,7 +106,7 @@ def estimator(method: str) -> Callable[..., Estimate]:
     """
     try:
         return METHODS[method]
-    except KeyError:
+    except (KeyError, TypeError):
         raise EstimateError(
             f"there is no method {method!r}. Known: {', '.join(map(repr, METHODS))}"
         ) from None

@@ -181,6 +181,7 @@ def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Ba
     """
     if not (is_number(epsilon) and epsilon > 0):
         raise MatrixError(f"ε={epsilon!r} must be a positive number")
+    epsilon = float(epsilon)
     if epsilon > 700:
         raise MatrixError(f"ε={epsilon} needs more than 48 random bits a draw; choose ε below 33")
     width = best_width(cells, epsilon) if width is None else width

@@ -208,6 +208,7 @@ def _off_share_of_p(cells: int, p: float) -> Fraction:
 def _off_share_of_epsilon(cells: int, epsilon: float | None) -> Fraction:
     if not is_number(epsilon):
         raise MatrixError(f"ε={epsilon!r} is not a finite number")
+    epsilon = float(epsilon)  # a narrower one would round what is spent
     if epsilon <= 0:
         raise MatrixError(
             f"ε={epsilon}: nothing could be learnt and the matrix would be singular. Choose ε > 0"

@@ -17,6 +17,7 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[Any]
 
 TOTALS = (2**16, 2**32, 2**48)
+LEAST_EPSILON = 1e-12
 """The totals D a row may have: whole bytes, below 2^53 so that JavaScript counts the same."""
 
 

@@ -24,6 +24,7 @@ from mdrr.errors import MatrixError, is_number
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
 from mdrr.matrix.protocol import (
+    LEAST_EPSILON,
     TOTALS,
     Array,
     Codes,
@@ -231,6 +232,9 @@ def subset_matrix(
     """
     if not (is_number(epsilon) and 0 < epsilon <= 700):
         raise MatrixError(f"ε={epsilon!r} must be a positive number below 33")
+    epsilon = float(epsilon)
+    if epsilon < LEAST_EPSILON:
+        raise MatrixError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     best = best_shape(cells, epsilon, most_codes=most_codes, least_gain=least_gain)
     if best is None:
         return constant_matrix(cells, epsilon=epsilon)

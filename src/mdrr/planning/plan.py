@@ -144,10 +144,12 @@ def plan(
         )
     if not (is_number(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon!r} must be a positive number")
+    epsilon = float(epsilon)
     if epsilon < _LEAST_EPSILON:
         raise DesignError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     check_counts(n, coverage)
     check_worth(worth)
+    n, coverage, worth = int(n), float(coverage), float(worth)
     tables = _tables(domain, workload)
     assumed = dependences or assume(domain)
     found = []

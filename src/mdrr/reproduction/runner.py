@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import closing, contextmanager
 from multiprocessing import get_context
 from typing import Protocol
 
@@ -47,10 +48,11 @@ def run(jobs: list[Job], *, workers: int | None = None, progress: Progress | Non
     report = progress or (lambda done, total: None)
     report(done, total)
     try:
-        for store, unit, errors in _results(todo, min(workers, len(todo))):
-            store.add(unit, errors)
-            done += _runs([unit])
-            report(done, total)
+        with closing(_results(todo, min(workers, len(todo)))) as found:
+            for store, unit, errors in found:
+                store.add(unit, errors)
+                done += _runs([unit])
+                report(done, total)
     except KeyboardInterrupt:
         for _, store, _ in jobs:
             store.read()  # it may have come between writing a unit and counting it
@@ -68,21 +70,35 @@ def _missing(jobs: list[Job]) -> int:
 
 def _results(
     todo: list[tuple[Settings, Store, Unit]], workers: int
-) -> Iterator[tuple[Store, Unit, Errors]]:
+) -> Generator[tuple[Store, Unit, Errors], None, None]:
     if workers <= 1:
         for settings, store, unit in todo:
             yield store, unit, measure(unit, settings)
         return
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_ctrl_c)
     try:
-        futures = {
-            pool.submit(measure, unit, settings): (store, unit) for settings, store, unit in todo
-        }
+        with _later():  # workers are started here, and what is held back stays so in them
+            futures = {pool.submit(measure, unit, settings): (store, unit)
+                       for settings, store, unit in todo}  # fmt: skip
         for future in as_completed(futures):
             store, unit = futures.pop(future)
             yield store, unit, future.result()
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with _later():  # a second Ctrl-C must not cut off the wait for what is running
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _later() -> Iterator[None]:
+    """Hold Ctrl-C back until this is done."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave_ctrl_c() -> None:
