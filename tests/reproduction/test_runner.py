@@ -1,4 +1,7 @@
 import json
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -149,3 +152,24 @@ def test_bad_orders_are_refused():
         Unit("table1", 0.1, 0, 4, (50, 0.1))
     with pytest.raises(MdrrError, match="Figure 3, and only it"):
         Unit("figure3", 0.1, 0, 4)
+
+
+HELD_BACK = """
+import signal
+from mdrr.reproduction.runner import _later
+
+done = []
+try:
+    with _later():
+        signal.raise_signal(signal.SIGINT)
+        done.append("the wait")
+except KeyboardInterrupt:
+    print("interrupted after", *done)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="POSIX signals")
+def test_ctrl_c_is_held_back_until_the_wait_is_over():
+    command = [sys.executable, "-c", HELD_BACK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("interrupted after the wait\n", "")

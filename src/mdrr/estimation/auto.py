@@ -75,7 +75,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
             **model.notes,
             "axes": axes,
             "chosen": _chosen(options["classes"], axes, shares, weight),
-            "why": _why(model, axes, shares, weight, held_out),
+            "why": _why(model, axes, shares if pairs else alone, weight, held_out),
             "shares": shares,
             "shares_alone": alone,
             "unbiased_weight": weight,
@@ -202,7 +202,7 @@ def _why(model: Estimate, axes: int, shares: Shares, weight: float, held_out: bo
         text += f" predict held-out reports {'best' if best else 'as well as any'}"
         text += f" (mean log-likelihood by classes: {shown})"
     if not held_out:
-        return f"{text}; too few people to hold some out: pairs are the correspondence analysis's"
+        return f"{text}; too few people to compare tables of some with tables of the others"
     return (
         f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
         f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} "
