@@ -67,8 +67,8 @@ much noise as others and little else: a symmetric matrix of noise, plus what the
 largest eigenvalue without relations (every column of the people shuffled) is the noise's edge. An
 axis weaker than half of it leaves no trace in the leading eigenvector of a large matrix, and one
 just above a faint one (Baik, Ben Arous and Péché 2005; Féral and Péché 2007); this matrix is small,
-which blurs the border. The last column shows what is seen of the true axis: the squared cosine
-between it and the reports' leading one; by chance, between it and the shuffled people's.
+which blurs the border. What is seen of the true axis is the squared cosine between it and the
+reports' leading one; by chance, between it and the shuffled people's.
 
 | p | ε | strongest axis / half the noise's edge | second | seen of the strongest | by chance |
 |--:|--:|--:|--:|--:|--:|
@@ -222,8 +222,8 @@ def told(row: dict[str, Any]) -> str:
         f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength "
         f"where it begins to show, the second {row['second']:.2f} times. What `auto` makes of it "
         f"takes {1 - row['pairs']:.1%} off the total variation of pairs and "
-        f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would make "
-        f"{row['auto']:.4f} {row['hindsight']:.4f}. The rest is the margins' noise and relations "
+        f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would bring "
+        f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is the margins' noise and relations "
         "that do not show. "
         "[Other questions](planning.md) at the same ε tell more, which is what plans are for."
     )
