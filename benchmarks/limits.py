@@ -223,8 +223,8 @@ def told(row: dict[str, Any]) -> str:
         f"where it begins to show, the second {row['second']:.2f} times. What `auto` makes of it "
         f"takes {1 - row['pairs']:.1%} off the total variation of pairs and "
         f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would bring "
-        f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is the margins' noise and relations "
-        "that do not show. "
+        f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is the margins' noise and "
+        "relations that do not show. "
         "[Other questions](planning.md) at the same ε tell more, which is what plans are for."
     )
     return textwrap.fill(words, 100) + "\n"
