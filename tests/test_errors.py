@@ -12,6 +12,7 @@ from mdrr.errors import MdrrError, is_number
 from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
 
 DOMAIN = mdrr.Domain((mdrr.Attribute("a", ("x", "y")), mdrr.Attribute("b", ("u", "v", "w"))))
+DESIGN = mdrr.independent(DOMAIN, p=0.5)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +74,49 @@ def test_arguments_of_the_wrong_kind_are_named():
         mdrr.estimate(None, design)
     with pytest.raises(MdrrError, match="the people come first"):
         mdrr.randomize(design, None)
+
+
+TALLY = mdrr.tally(
+    mdrr.randomize(pl.DataFrame({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20}), DESIGN), DESIGN
+)
+
+
+@pytest.mark.parametrize(
+    ("use", "complaint"),
+    [
+        (lambda e: mdrr.estimate(TALLY, DESIGN, classes="3"), "classes='3' must be a whole"),
+        (lambda e: mdrr.estimate(TALLY, DESIGN, classes=2.5), "classes=2.5 must be a whole"),
+        (lambda e: mdrr.estimate(TALLY, DESIGN, seed=-1), "seed=-1 must be a whole number"),
+        (lambda e: mdrr.estimate(TALLY, DESIGN, "latent", prior="x"), "prior='x' must be a num"),
+        (lambda e: mdrr.estimate(TALLY, DESIGN, "correspondence", axes=None), "axes=None must"),
+        (lambda e: e.sample("3"), "n='3' must be a whole number"),
+        (lambda e: e.sample(3, seed=-1), "seed=-1 must be a whole number, at least 0"),
+        (lambda e: e.count({"a": ["x"]}, level="0.9"), "level='0.9': a confidence level"),
+        (lambda e: e.table("a", level=None), "level=None: a confidence level"),
+        (lambda e: mdrr.clustered(DOMAIN, None, p=0.5), "not a NoneType"),
+        (lambda e: mdrr.clustered(DOMAIN, [1], p=0.5), "a list of attributes, not a int"),
+        (lambda e: mdrr.plan(DOMAIN, n=9, epsilon=1.0, workload=None), "workload=None: choose"),
+        (
+            lambda e: mdrr.randomize(pl.DataFrame({"a": ["x"], "b": ["u"]}), DESIGN, source=7),
+            "source=7 gives no random bytes",
+        ),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused_in_words(use, complaint):
+    found = mdrr.estimate(TALLY, DESIGN, "product")
+    with pytest.raises(MdrrError) as error:
+        use(found)
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize("two", [2.0, np.int64(2), np.float32(2), Fraction(2)])
+def test_whole_numbers_of_any_kind_will_do(two):
+    wanted = mdrr.estimate(TALLY, DESIGN, classes=2, seed=2).table("a", "b").values
+    found = mdrr.estimate(TALLY, DESIGN, classes=two, seed=two)
+    assert (found.table("a", "b").values == wanted).all()
+    assert len(found.sample(two, seed=two)) == 2
+    axes = mdrr.estimate(TALLY, DESIGN, "correspondence", axes=two)
+    assert (axes.table("a").values > 0).all()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, Fraction])

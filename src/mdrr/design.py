@@ -268,9 +268,13 @@ def check_partition(
     """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
     groups: list[tuple[str, ...]] = []
     seen: dict[str, tuple[str, ...]] = {}
+    if not isinstance(clusters, Iterable):
+        raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
     for cluster in clusters:
         if isinstance(cluster, str):
             raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
+        if not isinstance(cluster, Iterable):
+            raise DesignError(f"a cluster is a list of attributes, not a {type(cluster).__name__}")
         names = tuple(sorted(cluster, key=domain.index))
         if not names:
             raise DesignError("a cluster needs at least one attribute")

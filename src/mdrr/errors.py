@@ -22,6 +22,20 @@ def is_number(value: object) -> TypeGuard[float]:
         return False
 
 
+def whole(name: str, value: object, least: int, error: type[MdrrError]) -> int:
+    """A whole number as an int; anything else, or too small a one, is refused.
+
+    >>> whole("classes", 3.0, 1, EstimateError)
+    3
+    >>> whole("classes", "3", 1, EstimateError)
+    Traceback (most recent call last):
+    mdrr.errors.EstimateError: classes='3' must be a whole number, at least 1
+    """
+    if not (is_number(value) and value == int(value) and value >= least):
+        raise error(f"{name}={value!r} must be a whole number, at least {least}")
+    return int(value)
+
+
 class MdrrError(ValueError):
     """Base of all errors raised on bad input; its text is one clear line."""
 

@@ -74,6 +74,11 @@ def randomize_codes(
         (3, dtype('uint8'))
     """
     source = SystemSource() if source is None else source
+    if not hasattr(source, "read"):
+        raise SchemaError(
+            f"source={source!r} gives no random bytes; leave it out, or for a simulation give "
+            "mdrr.SeededSource(seed)"
+        )
     columns = check_codes(codes, design)
     n = len(columns[0])
     parts: list[list[Batch]] = [[] for _ in design.questionnaires]

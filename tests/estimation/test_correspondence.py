@@ -144,7 +144,7 @@ def test_margins_are_one_way_tables_and_options_are_checked():
     found = estimate(tally, design, "correspondence")
     for name, margin in zip(DOMAIN.names, one_way(tally, design), strict=True):
         assert found.table(name).values == pytest.approx(margin)
-    with pytest.raises(EstimateError, match="axes=0 must be at least 1"):
+    with pytest.raises(EstimateError, match="axes=0 must be a whole number, at least 1"):
         estimate(tally, design, "correspondence", axes=0)
     large = Domain(tuple(Attribute(name, tuple(range(2_500))) for name in "xy"))
     design = independent(large, epsilon=20.0)

@@ -169,7 +169,7 @@ def test_the_whole_estimate_as_a_frame(found):
         (lambda e: e.count({"a": ["a0"]}, of="planet"), EstimateError, "choose 'people' or 'popul"),
         (lambda e: e.count({"a": ["x"]}), SchemaError, "'a' has no category 'x'"),
         (lambda e: e.count("a =="), QueryError, "cannot be read"),
-        (lambda e: e.sample(0), EstimateError, "n=0: draw at least one record"),
+        (lambda e: e.sample(0), EstimateError, "n=0 must be a whole number, at least 1"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(call, kind, complaint):

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from mdrr.design import Design
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, whole
 from mdrr.estimation.assisted import Shrinker, some_pairs, typical_weight
 from mdrr.estimation.correspondence import MOST_CATEGORIES, correspondence
 from mdrr.estimation.joint import Factor, Joint, ProductJoint
@@ -56,6 +56,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     Returns:
         An estimate whose notes say what was chosen and why.
     """
+    seed = whole("seed", seed, 0, EstimateError)
     model = latent(tally, design, classes=classes, seed=seed)
     others, axes = _others(tally, design)
     makers = tuple(Shrinker(base, tally, design) for base in (model.joint, *others))

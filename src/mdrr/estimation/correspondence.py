@@ -20,7 +20,7 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.domain import Domain
-from mdrr.errors import EstimateError, MdrrError
+from mdrr.errors import EstimateError, MdrrError, whole
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.latent import one_way
 from mdrr.estimation.pairwise import UnbiasedSpread
@@ -55,8 +55,7 @@ def correspondence(tally: Tally, design: Design, *, axes: int = 8) -> Estimate:
     tally.check(design)
     if not tally.n:
         raise EstimateError("the tally is empty: there are no reports to estimate from")
-    if axes < 1:
-        raise EstimateError(f"axes={axes} must be at least 1")
+    axes = whole("axes", axes, 1, EstimateError)
     margins = one_way(tally, design)
     found = fit_axes(interactions(tally, design, margins), margins, axes)
     factors = tuple(Factor((n,), m) for n, m in zip(design.domain.names, margins, strict=True))

@@ -15,7 +15,7 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.domain import Domain
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, is_number, whole
 from mdrr.estimation.bootstrap import BootstrapSpread
 from mdrr.estimation.channel import Stack, stacks
 from mdrr.estimation.em import em, log_likelihood, random_start, step
@@ -77,11 +77,12 @@ def latent(
     tally.check(design)
     if not tally.n:
         raise EstimateError("the tally is empty: there are no reports to estimate from")
-    for name, value in (("classes", classes), ("passes", passes), ("fits", fits)):
-        if value is not None and value < 1:
-            raise EstimateError(f"{name}={value} must be at least 1")
-    if prior < 0:
-        raise EstimateError(f"prior={prior} must not be negative")
+    classes = None if classes is None else whole("classes", classes, 1, EstimateError)
+    passes = None if passes is None else whole("passes", passes, 1, EstimateError)
+    fits, seed = whole("fits", fits, 1, EstimateError), whole("seed", seed, 0, EstimateError)
+    if not (is_number(prior) and prior >= 0):
+        raise EstimateError(f"prior={prior!r} must be a number, not negative")
+    prior = float(prior)
     reports = stacks(tally, design)
     margins = one_way(tally, design)
     choice = choose(reports, design.domain, margins, classes, passes, prior=prior, seed=seed)

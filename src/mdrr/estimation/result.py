@@ -12,7 +12,7 @@ import numpy as np
 
 from mdrr.columns import make_frame
 from mdrr.domain import Domain
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, is_number, whole
 from mdrr.estimation.interval import interval
 from mdrr.estimation.joint import Joint
 from mdrr.matrix import Array
@@ -200,8 +200,8 @@ class Estimate:
             seed: for the same records again; a fresh one by default.
             backend: `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
         """
-        if n < 1:
-            raise EstimateError(f"n={n}: draw at least one record")
+        n = whole("n", n, 1, EstimateError)
+        seed = None if seed is None else whole("seed", seed, 0, EstimateError)
         columns = self.joint.sample(n, np.random.default_rng(seed))
         return make_frame(labelled(self.domain, columns), backend)
 
@@ -228,5 +228,5 @@ def labelled(domain: Domain, columns: list[Any]) -> dict[str, Any]:
 
 
 def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise EstimateError(f"level={level}: a confidence level lies between 0 and 1")
+    if not (is_number(level) and 0 < level < 1):
+        raise EstimateError(f"level={level!r}: a confidence level lies between 0 and 1")

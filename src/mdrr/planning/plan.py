@@ -173,6 +173,10 @@ def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
                 f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
             )
         return tuple(kinds[workload])
+    if not isinstance(workload, Iterable):
+        raise DesignError(
+            f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
+        )
     tables = tuple(_table(domain, names) for names in workload)
     if not tables or not all(tables):
         raise DesignError("the workload is empty: name the attributes of at least one table")
