@@ -92,7 +92,10 @@ def test_debiased_dependences_are_the_true_ones_and_attenuated_ones_are_not(desi
     tally = reported(records(chain(0.6), 200_000, 2), design, 2)
     found = from_tally(tally, design)
     np.testing.assert_allclose(found.values, TRUE.values, atol=0.03)
+    for margin, wanted in zip(found.margins, TRUE.margins, strict=True):
+        np.testing.assert_allclose(margin, wanted, atol=0.03)
     shrunk = from_tally(tally, design, debias=False)
+    assert shrunk.margins is None
     assert shrunk["a", "b"] < 0.75 * TRUE["a", "b"]
     assert shrunk["b", "c"] < found["b", "c"]
 
@@ -145,6 +148,16 @@ def test_codes_give_the_tables_dependences():
     np.testing.assert_array_equal(np.diag(found.values), 1)
 
 
+def test_tables_give_the_margins_too():
+    extra = {("a", "b"): np.eye(2), ("a", "z"): np.eye(5), ("b", "a"): -np.eye(3)}
+    found = from_tables(extra, domain_of(2, 2))
+    np.testing.assert_allclose(found.margins[0], [0.5, 0.5])
+    np.testing.assert_allclose(TRUE.margins[0], [0.5, 0.3, 0.2])
+    codes = records(chain(0.6), 3000, 9)
+    for margin, column in zip(from_codes(codes, CHAIN).margins, codes, strict=True):
+        np.testing.assert_allclose(margin, np.bincount(column, minlength=3) / 3000)
+
+
 def test_pairs_are_ranked_and_framed():
     values = np.array([[1, 0.2, 0.5], [0.2, 1, 0.5], [0.5, 0.5, 1]])
     found = Dependences(("a", "b", "c"), values)
@@ -162,6 +175,24 @@ def test_pairs_are_ranked_and_framed():
         (lambda: Dependences(("a", "b"), [[1, 1.1], [1.1, 1]]), SchemaError, "between 0 and 1"),
         (lambda: Dependences(("a", "b"), [[1, np.nan], [np.nan, 1]]), SchemaError, "between 0"),
         (lambda: Dependences(("a", "b"), [[1, 0.1], [0.2, 1]]), SchemaError, "symmetric"),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), ([1.0],)),
+            SchemaError,
+            "as many margins",
+        ),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), ([0.5, 0.6], [1.0])),
+            SchemaError,
+            "the margin of 'a' is not a list of shares that sum to 1",
+        ),
+        (lambda: Dependences(("a", "b"), np.eye(2), 5), SchemaError, "as many margins"),
+        (lambda: Dependences(("a", "b"), np.eye(2), (["x"], [1])), SchemaError, "margin of 'a'"),
+        (lambda: Dependences(("a", "b"), [["x", 1], [1, 1]]), SchemaError, "are numbers"),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), ([0.5, 0.5], [1.5, -0.5])),
+            SchemaError,
+            "the margin of 'b' is not",
+        ),
         (lambda: TRUE["a", "z"], SchemaError, "no dependence is known between 'a' and 'z'"),
         (lambda: cramers_v([[1, 2]]), SchemaError, "2 rows and 2 columns, not shape (1, 2)"),
         (lambda: cramers_v([[0, 0], [0, 0]]), SchemaError, "not all zero"),

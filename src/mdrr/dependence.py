@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -19,8 +19,10 @@ from mdrr.columns import make_frame
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
+from mdrr.estimation.latent import one_way
 from mdrr.estimation.pairs import PairTable, reported_pair, unbiased_moment, unbiased_pair
 from mdrr.estimation.project import nearest
+from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
@@ -28,6 +30,11 @@ from mdrr.tallies import Tally
 @dataclass(frozen=True, eq=False)
 class Dependences:
     """The dependence of every pair of attributes: symmetric, between 0 and 1, 1 on the diagonal.
+
+    Arguments:
+        names: the attributes.
+        values: `(m, m)`.
+        margins: every attribute's own distribution, if it was learnt with them; plans use it.
 
     Example:
         >>> found = Dependences(("a", "b"), np.array([[1, 0.3], [0.3, 1]]))
@@ -37,9 +44,13 @@ class Dependences:
 
     names: tuple[str, ...]
     values: Array
+    margins: tuple[Array, ...] | None = None
 
     def __post_init__(self) -> None:
-        values = np.asarray(self.values, dtype=np.float64)
+        try:
+            values = np.asarray(self.values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SchemaError("dependences are numbers; some of these are not") from None
         if values.shape != (len(self.names),) * 2:
             raise SchemaError(f"{len(self.names)} attributes need as many rows and columns")
         if not np.isfinite(values).all() or (values < 0).any() or (values > 1 + 1e-12).any():
@@ -47,6 +58,8 @@ class Dependences:
         if not np.array_equal(values, values.T):
             raise SchemaError("dependences are symmetric")
         object.__setattr__(self, "values", values)
+        if self.margins is not None:
+            object.__setattr__(self, "margins", _checked(self.margins, self.names))
 
     def __getitem__(self, pair: tuple[str, str]) -> float:
         try:
@@ -67,6 +80,21 @@ class Dependences:
         rows = self.ranked()
         columns = dict(zip(("first", "second", "dependence"), zip(*rows, strict=True), strict=True))
         return make_frame({name: list(column) for name, column in columns.items()}, backend)
+
+
+def _checked(margins: Sequence[npt.ArrayLike], names: Sequence[str]) -> tuple[Array, ...]:
+    if not isinstance(margins, Sequence) or len(margins) != len(names):
+        raise SchemaError(f"{len(names)} attributes have as many margins, in a list")
+    found = []
+    for name, margin in zip(names, margins, strict=True):
+        try:
+            shares = np.asarray(margin, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.zeros(0)
+        if shares.ndim != 1 or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
+            raise SchemaError(f"the margin of {name!r} is not a list of shares that sum to 1")
+        found.append(shares / shares.sum())
+    return tuple(found)
 
 
 def cramers_v(table: npt.ArrayLike) -> float:
@@ -105,6 +133,7 @@ def from_tables(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain)
         tables: `{(first, second): counts (r, s)}`, each pair in either order.
         domain: gives kinds and scores.
     """
+    sums: dict[str, list[Array]] = {name: [] for name in domain.names}
 
     def measure(first: Attribute, second: Attribute) -> float:
         if (first.name, second.name) in tables:
@@ -118,9 +147,12 @@ def from_tables(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain)
                 f"the table of {first.name!r} and {second.name!r} has shape {table.shape}, "
                 f"not {(first.size, second.size)}"
             )
+        for axis, name in ((1, first.name), (0, second.name)):
+            sums[name].append(_shares(table).sum(axis=axis))
         return dependence(table, first, second)
 
-    return _each_pair(domain, measure)
+    found = _each_pair(domain, measure)
+    return replace(found, margins=tuple(np.mean(each, axis=0) for each in sums.values()))
 
 
 def from_codes(codes: Sequence[npt.NDArray[Any]], domain: Domain) -> Dependences:
@@ -161,7 +193,26 @@ def from_tally(tally: Tally, design: Design, *, debias: bool = True) -> Dependen
             return debiased(unbiased_pair(tally, design, first.name, second.name), first, second)
         return dependence(reported_pair(tally, design, first.name, second.name), first, second)
 
-    return _each_pair(design.domain, measure)
+    found = _each_pair(design.domain, measure)
+    return replace(found, margins=_margins(tally, design)) if debias else found
+
+
+def _margins(tally: Tally, design: Design) -> tuple[Array, ...] | None:
+    """Every attribute's distribution, unless noise has drawn one of them towards the even one."""
+    for attribute in design.domain.attributes:
+        found = unbiased(tally, design, [attribute.name])
+        if found is None or is_vague(float(found.variances(population=True).sum()), attribute.size):
+            return None
+    return one_way(tally, design)
+
+
+def is_vague(variance: float, categories: int) -> bool:
+    """Whether noise is more than a tenth of what unknown distributions differ from the even by.
+
+    >>> is_vague(0.01, 4), is_vague(0.02, 4)
+    (False, True)
+    """
+    return variance > 0.1 * (categories - 1) / (categories * (categories + 1))
 
 
 def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:

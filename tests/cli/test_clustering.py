@@ -29,6 +29,9 @@ def test_dependences_of_reports(library, option, debias):
     assert fields["how"] == ("debiased" if debias else "attenuated")
     assert tuple(fields["names"]) == wanted.names
     assert np.allclose(fields["values"], wanted.values)
+    assert (fields["margins"] is None) == (wanted.margins is None) == (not debias)
+    for margin, known in zip(fields["margins"] or (), wanted.margins or (), strict=True):
+        assert np.allclose(margin, known)
     assert [(p["first"], p["second"]) for p in fields["pairs"]] == [
         (a, b) for a, b, _ in wanted.ranked()
     ]

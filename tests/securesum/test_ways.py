@@ -33,7 +33,10 @@ def linked(n: int, seed: int = 0) -> list[np.ndarray]:
 def test_the_secure_sum_gives_exact_dependences_and_the_known_clusters(adult) -> None:
     domain, columns = adult
     found = dependences(columns, domain, via="securesum")
-    assert np.array_equal(found.dependences.values, from_codes(columns, domain).values)
+    exact = from_codes(columns, domain)
+    assert np.array_equal(found.dependences.values, exact.values)
+    for margin, known in zip(found.dependences.margins, exact.margins, strict=True):
+        np.testing.assert_allclose(margin, known)
     assert found.people == 32_561
     groups = [one for one in found.cluster(max_cells=50, min_dependence=0.1) if len(one) > 1]
     assert groups == [("relationship", "sex", "income")]
@@ -63,6 +66,8 @@ def test_randomized_ways_come_near_the_truth(via: str) -> None:
     # V's noise here is below 1/(s·√n) ≈ 0.02 per degree; five of them stay far from 0.47.
     assert found["smokes", "region"] == pytest.approx(truth["smokes", "region"], abs=0.1)
     assert found["region", "age"] < 0.15 < found["smokes", "region"]
+    for margin, known in zip(found.margins, truth.margins, strict=True):
+        np.testing.assert_allclose(margin, known, atol=0.1)
 
 
 def test_frames_and_codes_give_the_same() -> None:

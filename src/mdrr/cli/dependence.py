@@ -45,6 +45,7 @@ def dependence(
         "how": how,
         "names": list(found.names),
         "values": found.values.tolist(),
+        "margins": found.margins and [margin.tolist() for margin in found.margins],
         "pairs": [{"first": a, "second": b, "dependence": v} for a, b, v in found.ranked()],
     }
     if out is not None:
@@ -93,9 +94,12 @@ def load_dependences(path: Path) -> Dependences:
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         names, values = tuple(fields["names"]), np.array(fields["values"], dtype=np.float64)
+        if not all(isinstance(name, str) for name in names):
+            raise TypeError
+        margins = fields.get("margins")
     except (KeyError, TypeError, ValueError):
         raise MdrrError(f"{path}: not a file that 'mdrr dependence -o' wrote") from None
-    return Dependences(names, values)
+    return Dependences(names, values, margins)
 
 
 def _ordered(domain: Domain, *names: str) -> bool:

@@ -8,12 +8,13 @@ really are is no error, hence − (1 − Σπ²)/n. Even shares stand for the un
 
 The default estimator does better twice. A distribution drawn evenly from all of its k categories
 lies S = (k − 1)/(k(k + 1)) from the even one, so that however loud the noise an attribute's squared
-error is about V·S/(V + S). And a report that names other attributes too, through a constant matrix
+error is about V·S/(V + S), or (S²V + V²D)/(V + S)² if D is what it is known to lie from the even
+one. And a report that names other attributes too, through a constant matrix
 of signal s and floor o, is the likelier noise the rarer their combination: if their r combinations
-were e equally frequent ones, as uneven as evenly drawn margins (e = Π (k + 1)/2 = 1/E Σπ²), whoever
-knows which has G = (s/t + o·r)/(s/t + o·e) times the information on a table of t cells. What a
-model learns of them lies between nothing and all: √G is taken, after looking at both bounds on
-Adult, randhie and fresh draws of network and correlated.
+were e equally frequent ones, as uneven as the margins (e = Π 1/Σπ², of evenly drawn margins
+Π (k + 1)/2), whoever knows which has G = (s/t + o·r)/(s/t + o·e) times the information on a table
+of t cells. What a model learns of them lies between nothing and all: √G is taken, after looking at
+both bounds on Adult, randhie and fresh draws of network and correlated.
 
 A table of several attributes is answered by its unbiased estimate or by its margins and pairs,
 whichever errs less: what three attributes do beyond their pairs is not predicted.
@@ -34,7 +35,8 @@ from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, is_number
-from mdrr.matrix import Constant, Matrix, Subset
+from mdrr.matrix import Array, Constant, Matrix, Subset
+from mdrr.planning.shape import Shape, gain, shapes_of
 from mdrr.randomizer import cells_of
 
 Names = tuple[str, ...]
@@ -73,10 +75,11 @@ class Predicted:
         forged: how many people one forged report adds to a cell at most, the worst table.
         covered: whether somebody is asked each pair of a table's attributes together.
         loss: what designs are ranked by, ln(error) of the workload's tables of one kind; of both,
-            ln(error of wider tables) + worth·ln(error of single attributes).
+            ln(error of wider tables) + worth·ln(error of single attributes). It takes margins for
+            unknown: where they are even a guess would be right, but nobody asks for a guess.
         guess: how much of the single attributes' answers is a guess, 0 to 1: V/(V + S), the mean.
-            Near 1 the error is what distributions differ by that are drawn evenly, and real ones
-            may differ by more.
+            Near 1 the error is what the margins differ from even ones by, if they are known, and
+            else what distributions drawn evenly do; real ones may differ by more.
     """
 
     error: float
@@ -99,7 +102,8 @@ def predict(
     """Predict the error of counts over some tables' combinations.
 
     With dependences, a table may also be answered by the product of its margins, whose error they
-    give: the predicted variance is then that of the better mixture of the two.
+    give: the predicted variance is then that of the better mixture of the two. If they bring the
+    margins too, errors are predicted for those instead of margins drawn evenly.
 
     Arguments:
         design: the design.
@@ -121,39 +125,45 @@ def predict(
     check_counts(n, coverage)
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
+    shapes = shapes_of(design.domain, dependences)
     totals: dict[Names, tuple[float, float]] = {}
 
     def total(names: Names) -> tuple[float, float]:
         if names not in totals:
-            totals[names] = _total(design, n, names)
+            totals[names] = _total(design, n, names, shapes)
         return totals[names]
 
     noise = {name: total((name,))[0] for name in dict.fromkeys(chain.from_iterable(tables))}
-    singles = {name: held(v, design.domain.attribute(name).size) for name, v in noise.items()}
-    errors = []
-    for names in tables:
-        variance = singles[names[0]] if len(names) == 1 else total(names)[0]
-        if len(names) > 1 and dependences is not None:
-            pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
-            from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
-            variance = min(variance, from_pairs)
-        errors.append(relative_error(variance, cells_in(design.domain, names), coverage))
+
+    def errors_of(singles: Mapping[str, float]) -> Array:
+        found = []
+        for names in tables:
+            variance = singles[names[0]] if len(names) == 1 else total(names)[0]
+            if len(names) > 1 and dependences is not None:
+                pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
+                from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
+                variance = min(variance, from_pairs)
+            found.append(relative_error(variance, cells_in(design.domain, names), coverage))
+        return np.array(found)
+
+    errors = errors_of({name: shapes[name].held(v) for name, v in noise.items()})
+    feared = errors_of({name: shapes[name].feared(v) for name, v in noise.items()})
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     alone = np.array([len(names) == 1 for names in tables])
     kinds = [
-        weight * math.log(max(np.average(np.array(errors)[kind], weights=shares[kind]), 1e-300))
+        weight * math.log(max(np.average(feared[kind], weights=shares[kind]), 1e-300))
         for kind, weight in ((alone, worth), (~alone, 1.0))
         if kind.any()
     ]
     parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
     return Predicted(
         error=float(shares @ errors),
-        worst=max(errors),
+        worst=float(errors.max()),
         forged=max(total(names)[1] for names in tables),
         covered=all(math.isfinite(total(part)[0]) for part in parts),
         loss=sum(kinds),
-        guess=float(np.mean([_guessed(v, singles[name]) for name, v in noise.items()])),
+        guess=float(np.mean([shapes[name].guessed(v) for name, v in noise.items()])),
     )
 
 
@@ -199,7 +209,9 @@ def squares(matrix: Matrix, shape: tuple[int, ...], places: tuple[int, ...]) -> 
     return float((scores**2 @ even).sum()), float(np.ptp(scores, axis=1).max())
 
 
-def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
+def _total(
+    design: Design, n: int, names: Names, shapes: Mapping[str, Shape]
+) -> tuple[float, float]:
     """V and the most that one report adds to a cell's count.
 
     Where nobody is asked the whole table, V is infinite and the product of the margins answers: a
@@ -217,13 +229,13 @@ def _total(design: Design, n: int, names: Names) -> tuple[float, float]:
             if met:
                 found = _cluster_squares(design, cluster, met)
                 square, swing = square * found[0], swing * found[1]
-                gain *= math.sqrt(_gain(design, cluster, met))
+                gain *= math.sqrt(_gain(design, cluster, met, shapes))
         share = questionnaire.weight / weights
         told = share / max(square - 1 / cells, 1e-300)
         parts.append((told, told * gain, swing / share))
     if not parts:
         alone = names if len(names) > 1 else ()
-        return math.inf, max((_total(design, n, (name,))[1] for name in alone), default=0.0)
+        return math.inf, max((_total(design, n, (name,), shapes)[1] for name in alone), default=0.0)
     told, learnt = (sum(part[i] for part in parts) for i in (0, 1))
     variance = max(1 / told - (1 - 1 / cells), 0.0) / n * told / learnt
     forged = max(part[0] / told * part[2] for part in parts)
@@ -235,51 +247,20 @@ def _cluster_squares(design: Design, cluster: Cluster, met: Sequence[str]) -> tu
     return squares(cluster.matrix, design.shape(cluster), places)  # type: ignore[arg-type]
 
 
-def _gain(design: Design, cluster: Cluster, met: Sequence[str]) -> float:
+def _gain(
+    design: Design, cluster: Cluster, met: Sequence[str], shapes: Mapping[str, Shape]
+) -> float:
     """G of a cluster's report for some of its attributes."""
-    others = [design.domain.attribute(n).size for n in cluster.attributes if n not in met]
+    others = [shapes[name].even for name in cluster.attributes if name not in met]
     cells = cells_in(design.domain, met)
     if isinstance(cluster.matrix, Constant):
         return gain(cells, others, cluster.matrix.signal)
     return gain(cells, others, 0.0) if isinstance(cluster.matrix, Subset) else 1.0
 
 
-def gain(cells: int, others: Sequence[int], signal: float) -> float:
-    """G: what knowing which combinations of the other attributes occur adds to the information.
-
-    Arguments:
-        cells: of the table that is wanted.
-        others: how many categories each other attribute of the report has.
-        signal: the probability that the report is the truth and not noise; 0 for reported sets,
-            which win only where it is small.
-
-    >>> gain(3, [], 0.1), gain(3, [3], 1.0), gain(3, [3, 3], 0.0)
-    (1.0, 1.0, 2.25)
-    """
-    told, noise = signal / cells, (1 - signal) / cells
-    return (told + noise) / (told + noise * math.prod((size + 1) / 2 / size for size in others))
-
-
-def held(variance: float, cells: int) -> float:
-    """An attribute's squared error: the noise's, or what proper distributions differ by, S.
-
-    >>> held(math.inf, 2), round(held(1e-4, 2), 6), round(held(1e6, 2), 3)
-    (inf, 0.0001, 0.167)
-    """
-    spread = (cells - 1) / (cells * (cells + 1))
-    return variance if math.isinf(variance) else variance * spread / (variance + spread)
-
-
 def cells_in(domain: Domain, names: Iterable[str]) -> int:
     """How many combinations some attributes have."""
     return math.prod(domain.attribute(name).size for name in names)
-
-
-def _guessed(noise: float, error: float) -> float:
-    """V/(V + S), given V and V·S/(V + S)."""
-    if not noise > 0:
-        return 0.0
-    return 1 - error / noise if math.isfinite(noise) else 1.0
 
 
 def _from_pairs(

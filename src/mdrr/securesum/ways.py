@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.clustering import cluster
-from mdrr.dependence import Dependences, debiased, from_tables, from_tally
+from mdrr.dependence import Dependences, debiased, from_tables, from_tally, is_vague
 from mdrr.domain import Domain
 from mdrr.errors import ProtocolError
 from mdrr.estimation.pairs import PairTable
+from mdrr.estimation.project import nearest
 from mdrr.frames import encode
 from mdrr.matrix import Matrix
 from mdrr.protocols import independent
@@ -153,13 +154,19 @@ def learn(question: Question, totals: npt.NDArray[np.int64], people: int) -> Dep
     tables, domain = question.tables(totals), question.domain
     if not question.matrices:
         return from_tables(tables, domain)
-    values = np.eye(len(domain))
+    values, noise = np.eye(len(domain)), np.zeros(len(domain))
+    sums = [np.zeros(size) for size in domain.shape]
     for (i, j), matrix in zip(question.pairs, question.matrices, strict=True):
         first, second = domain.attributes[i], domain.attributes[j]
         names = first.name, second.name
         table = _unbiased(tables[names] / people, names, matrix, people)
         values[i, j] = values[j, i] = debiased(table, first, second)
-    return Dependences(domain.names, values)
+        for at, axis in ((i, 1), (j, 0)):
+            sums[at] += table.values.sum(axis=axis) / (len(domain) - 1)
+            noise[at] += float(table.variances.sum()) / (len(domain) - 1) ** 2
+    if any(is_vague(each, size) for each, size in zip(noise, domain.shape, strict=True)):
+        return Dependences(domain.names, values)
+    return Dependences(domain.names, values, tuple(nearest(total) for total in sums))
 
 
 def _unbiased(
