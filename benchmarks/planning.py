@@ -32,7 +32,7 @@ DATA = ("adult", "network", "correlated", "randhie", "labsup", "potts")
 EPSILONS = (1.0, 2.0, 4.0, 8.0)
 SEEDS = 1
 SEVERAL, PART = 5, 0.2
-"""Of designs of whose answers a larger part is a guess, so many randomizations: they differ most."""
+"""Of designs of whose answers a larger part is a guess, so many randomizations: they vary most."""
 
 RESULTS = Path("benchmarks/results/planning.json")
 PAGE = Path("docs/predictions.md")
