@@ -58,7 +58,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     """
     seed = whole("seed", seed, 0, EstimateError)
     model = latent(tally, design, classes=classes, seed=seed)
-    others, axes = _others(tally, design)
+    others, axes = _others(tally, design, seed)
     makers = tuple(Shrinker(base, tally, design) for base in (model.joint, *others))
     pairs = some_pairs(design.domain)
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
@@ -84,7 +84,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     )
 
 
-def _others(tally: Tally, design: Design) -> tuple[tuple[Joint, Joint], int]:
+def _others(tally: Tally, design: Design, seed: int) -> tuple[tuple[Joint, Joint], int]:
     """The correspondence analysis and the product, and how many axes there are.
 
     Of more categories than can be analysed there are none, and both are the product.
@@ -94,7 +94,7 @@ def _others(tally: Tally, design: Design) -> tuple[tuple[Joint, Joint], int]:
     product = ProductJoint(design.domain, factors)
     if sum(design.domain.shape) > MOST_CATEGORIES:
         return (product, product), 0
-    found = correspondence(tally, design)
+    found = correspondence(tally, design, seed=seed)
     return (found.joint, product), int(found.notes["axes"])
 
 
@@ -120,7 +120,7 @@ def _shares(
     train, test = split(tally, _HELD_OUT, seed)
     try:
         model = latent(train, design, **options, fits=1, seed=seed)
-        others, _ = _others(train, design)
+        others, _ = _others(train, design, seed)
     except EstimateError:  # too few people to split
         return _as_shares(expected), _as_shares(_AXES), False
     makers = [Shrinker(base, train, design) for base in (model.joint, *others)]
