@@ -115,7 +115,7 @@ def test_whole_numbers_of_any_kind_will_do(two):
     found = mdrr.estimate(TALLY, DESIGN, classes=two, seed=two)
     assert (found.table("a", "b").values == wanted).all()
     assert len(found.sample(two, seed=two)) == 2
-    axes = mdrr.estimate(TALLY, DESIGN, "correspondence", axes=two)
+    axes = mdrr.estimate(TALLY, DESIGN, "correspondence", axes=two, seed=two)
     assert (axes.table("a").values > 0).all()
 
 

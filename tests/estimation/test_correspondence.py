@@ -1,4 +1,4 @@
-"""Axes common to all pairs: found where they are, gone where there is only noise."""
+"""Tables of what all pairs have in common."""
 
 from itertools import combinations
 
@@ -8,7 +8,7 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation import estimate
-from mdrr.estimation.correspondence import Interactions, fit_axes, interactions
+from mdrr.estimation.correspondence import interactions
 from mdrr.estimation.latent import one_way
 from mdrr.planning import split_questionnaire
 from mdrr.protocols import independent, joint, sampled
@@ -19,48 +19,6 @@ WIDE = Domain(
     tuple(Attribute(name, tuple(range(size))) for name, size in zip("abcde", SHAPE, strict=True))
 )
 PAIRS = list(combinations(WIDE.names, 2))
-
-
-def planted(shape, seed=0):
-    """Margins, one axis F with Σ_x F(x) = 0, and exact interactions with a little noise."""
-    rng = np.random.default_rng(seed)
-    margins = [rng.dirichlet(np.full(size, 4.0)) for size in shape]
-    axis = [m * rng.uniform(-1, 1, len(m)) for m in margins]
-    return margins, [a - a.mean() for a in axis]
-
-
-def seen_through(axis, noise, seed=1):
-    rng = np.random.default_rng(seed)
-    starts = tuple(int(at) for at in np.cumsum([0, *(len(a) for a in axis)]))
-    values = np.zeros((starts[-1], starts[-1]))
-    precision = np.zeros((len(axis), len(axis)))
-    for i, j in combinations(range(len(axis)), 2):
-        block = np.outer(axis[i], axis[j]) + noise * rng.standard_normal(
-            (len(axis[i]), len(axis[j]))
-        )
-        block = block - block.mean(axis=0)
-        block = block - block.mean(axis=1, keepdims=True)
-        values[starts[i] : starts[i + 1], starts[j] : starts[j + 1]] = block / noise**2
-        precision[i, j] = 1 / noise**2
-    return Interactions(values + values.T, precision + precision.T, starts)
-
-
-def test_a_planted_axis_is_found_and_no_other():
-    margins, axis = planted(SHAPE)
-    found = fit_axes(seen_through(axis, 1e-4), margins, 4)
-    assert found.kept == 1
-    for i, j in combinations(range(len(axis)), 2):
-        made = found.trust[i, j] * found.loadings[i] @ found.loadings[j].T
-        assert made == pytest.approx(np.outer(axis[i], axis[j]), abs=1e-3)
-
-
-def test_noise_alone_leaves_no_axis():
-    margins, axis = planted((5, 6, 4, 5, 3, 6))
-    nothing = [0.0 * part for part in axis]
-    kept = [fit_axes(seen_through(nothing, 0.05, seed), margins, 6).kept for seed in range(12)]
-    # An axis of noise stays at most now and then: the largest eigenvalue of noise is below the
-    # threshold of variational Bayes.
-    assert sum(k > 0 for k in kept) <= 2
 
 
 @pytest.mark.parametrize(
