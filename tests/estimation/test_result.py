@@ -161,6 +161,7 @@ def test_the_whole_estimate_as_a_frame(found):
     ("call", "kind", "complaint"),
     [
         (lambda e: e.table(), EstimateError, "name at least one attribute"),
+        (lambda e: e.table(["a", "b"]), EstimateError, "named one by one"),
         (lambda e: e.table("a", "a"), EstimateError, "an attribute is named twice: a, a"),
         (lambda e: e.table("z"), SchemaError, "no attribute 'z'. Known: 'a', 'b', 'c'"),
         (lambda e: e.table("a", level=1.0), EstimateError, "level=1.0: a confidence level lies"),

@@ -129,6 +129,12 @@ def check_names(domain: Domain, names: Sequence[str]) -> None:
     """Refuse attributes that make no table."""
     if not names:
         raise EstimateError("name at least one attribute, as in estimate.table('sex')")
+    for name in names:
+        if not isinstance(name, str):
+            raise EstimateError(
+                "attributes are named one by one, as in estimate.table('sex', 'race'), "
+                f"not by {type(name).__name__}"
+            )
     if len(set(names)) < len(names):
         raise EstimateError(f"an attribute is named twice: {', '.join(names)}")
     for name in names:
