@@ -62,13 +62,13 @@ def origin(book: Book) -> str:
     if book.held_out:
         told.append(
             f"Held out: {listed(book.held_out)}. Their bins and laws were declared before any "
-            "method was run on them, and but for one no default was chosen by looking at results on "
-            "them: that `correspondence` averages fitted and drawn axes, where drawn ones alone "
-            "are better on Adult and worse on some others, was decided after runs on all. "
-            "Three flaws of `auto` were mended after their runs as well, on the other data sets and "
-            "fresh draws of the law of potts, which show them too: wide tables started from latent "
-            "classes whatever held-out pairs said, tables of hopeless noise were believed now and "
-            "then, and of many pairs some were believed by chance."
+            "method was run on them, and but for one no default was chosen by looking at "
+            "results on them: that `correspondence` averages fitted and drawn axes, where drawn "
+            "ones alone are better on Adult and worse on some others, was decided after runs on "
+            "all. Three flaws of `auto` were mended after their runs as well, on the other data "
+            "sets and fresh draws of the law of potts, which show them too: wide tables started "
+            "from latent classes whatever held-out pairs said, tables of hopeless noise were "
+            "believed now and then, and of many pairs some were believed by chance."
         )
     else:
         told.append("No data set here is held out.")

@@ -170,3 +170,9 @@ def test_no_mangled_field_gets_through_or_crashes(replacement):
     for path in places:
         with pytest.raises(MdrrError):
             tampered(path, replacement)
+
+
+def test_a_design_is_shown_in_a_line():
+    mark = BOTH.fingerprint[:12]
+    assert repr(BOTH).startswith(f"<Design {mark}: 2 attributes, 1 questionnaire, ε = ")
+    assert all(len(repr(design)) < 120 for design in designs().values())

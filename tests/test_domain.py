@@ -146,3 +146,10 @@ def test_an_edge_is_the_shortest_decimal(edge, text):
 def test_a_long_list_is_cut():
     assert known(range(9), limit=3) == "0, 1, 2, … (9 in all)"
     assert known("ab") == "'a', 'b'"
+
+
+def test_a_domain_is_shown_in_a_line():
+    assert repr(domain_of(2, 3)) == "<Domain: a (2), b (3)>"
+    many = Domain(tuple(Attribute(f"attribute{i}", ("x", "y")) for i in range(100)))
+    assert repr(many).endswith(" …>")
+    assert len(repr(many)) < 140

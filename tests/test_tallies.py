@@ -198,3 +198,7 @@ def test_what_is_no_tally_is_refused(text):
 def test_what_is_no_response_is_refused(response):
     with pytest.raises(TallyError, match="a 'design', a 'questionnaire' and 'codes'"):
         tally_responses([response], D)
+
+
+def test_a_tally_is_shown_in_a_line():
+    assert repr(TALLY) == f"<Tally of design {D.fingerprint[:12]}: 4 reports, 3 distinct>"

@@ -124,6 +124,13 @@ class Design:
                 f"the questionnaires' weights sum to {weights}; they must sum to 2^16, 2^32 or 2^48"
             )
 
+    def __repr__(self) -> str:
+        asked = len(self.questionnaires)
+        return (
+            f"<Design {self.fingerprint[:12]}: {len(self.domain)} attributes, "
+            f"{asked} questionnaire{'s'[: asked - 1]}, ε = {self.epsilon:.4g}>"
+        )
+
     def _ordered(self, questionnaire: Questionnaire) -> Questionnaire:
         """The same questionnaire with attributes and clusters in the domain's order."""
         index = self.domain.index

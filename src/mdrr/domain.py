@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from textwrap import shorten
 from typing import Any, Literal, TypeAlias, get_args
 
 from mdrr.errors import SchemaError
@@ -239,6 +240,10 @@ class Domain:
         for i, name in enumerate(self.names):
             if name in self.names[:i]:
                 raise SchemaError(f"the attribute {name!r} is declared twice")
+
+    def __repr__(self) -> str:
+        sizes = (f"{name} ({size})" for name, size in zip(self.names, self.shape, strict=True))
+        return f"<Domain: {shorten(', '.join(sizes), 120, placeholder=' …')}>"
 
     @cached_property
     def names(self) -> tuple[str, ...]:

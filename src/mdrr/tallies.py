@@ -66,6 +66,12 @@ class Tally:
     fingerprint: str
     groups: tuple[Group, ...]
 
+    def __repr__(self) -> str:
+        distinct = sum(len(group.counts) for group in self.groups)
+        return (
+            f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {distinct:,} distinct>"
+        )
+
     @property
     def n(self) -> int:
         """How many people reported."""

@@ -202,3 +202,7 @@ def test_swapped_arguments_are_named():
     tally = tally_codes([[np.array([0, 1])]], design)
     with pytest.raises(EstimateError, match=r"the tally comes first.*estimate\(tally, design\)"):
         estimate(design, tally)  # type: ignore[arg-type]
+
+
+def test_an_estimate_is_shown_in_a_line():
+    assert repr(ESTIMATES["adjust"]) == "<Estimate by adjust: 2,000 people, 3 attributes>"

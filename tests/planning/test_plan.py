@@ -215,3 +215,10 @@ def test_forging_a_pair_that_nobody_is_asked_shifts_its_margins():
     pair = predict(alone, N, [("a", "b")], dependences=known)
     singles = [predict(alone, N, [(name,)]).forged for name in "ab"]
     assert pair.forged == max(singles) > 0
+
+
+def test_a_plan_is_shown_with_a_line_per_candidate():
+    found = plan(DOMAIN, n=N, epsilon=3.0)
+    head, *rows = repr(found).splitlines()
+    assert head == "<Plan for 5,000 people at ε = 3, the best first"
+    assert [row.split(":")[0].strip() for row in rows] == [c.name for c in found.candidates]

@@ -161,6 +161,9 @@ class Estimate:
     spread: Spread
     notes: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"<Estimate by {self.method}: {self.n:,} people, {len(self.domain)} attributes>"
+
     def table(self, *names: str, level: float = 0.95) -> Table:
         """The distribution of some attributes, a proper one.
 

@@ -63,6 +63,11 @@ class Plan:
     """What errors were predicted with: as given, or as assumed."""
     assumed: bool
 
+    def __repr__(self) -> str:
+        rows = [f"{c.name}: error {c.predicted.error:.3g}" for c in self.candidates]
+        head = f"Plan for {self.n:,} people at ε = {self.epsilon:.4g}, the best first"
+        return "\n  ".join([f"<{head}", *rows]) + ">"
+
     @property
     def best(self) -> Candidate:
         """The candidate ranked first."""
