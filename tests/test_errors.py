@@ -157,5 +157,7 @@ def test_designs_and_estimates_say_what_they_need():
     tally = mdrr.tally(mdrr.randomize(pl.DataFrame({"a": ["x"], "b": ["u"]}), design), design)
     with pytest.raises(MdrrError, match=r"the design is an mdrr\.Design, not a str"):
         mdrr.estimate(tally, "design")
+    with pytest.raises(MdrrError, match=r"'auto' has no option 'axes'\. Known: classes, seed"):
+        mdrr.estimate(tally, design, "auto", axes=3)
     with pytest.raises(MdrrError, match="there is no method"):
         mdrr.estimate(tally, design, ["auto"])

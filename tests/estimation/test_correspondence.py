@@ -8,6 +8,8 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation import estimate
+from mdrr.estimation.axes_draw import draw_axes
+from mdrr.estimation.axes_fit import fit_axes
 from mdrr.estimation.correspondence import interactions
 from mdrr.estimation.latent import one_way
 from mdrr.planning import split_questionnaire
@@ -69,6 +71,52 @@ def test_all_pairs_together_show_what_one_alone_does_not():
             errors[method].append(sum(np.abs(gap).sum() for gap in gaps))
     means = {method: np.mean(values) for method, values in errors.items()}
     assert means["correspondence"] < 0.9 * min(means["product"], means["pairwise"])
+
+
+def test_a_pair_is_between_what_is_fitted_and_what_is_drawn():
+    columns = people(20_000, domain=WIDE)
+    design = independent(WIDE, epsilon=12.0)
+    tally = reports(columns, design, 1)
+    margins = one_way(tally, design)
+    seen = interactions(tally, design, margins)
+    both = fit_axes(seen, margins, 8), draw_axes(seen, margins, 16, seed=5)
+    found = estimate(tally, design, "correspondence", seed=5)
+    compared = 0
+    for names, (i, j) in zip(PAIRS, combinations(range(len(SHAPE)), 2), strict=True):
+        fitted, drawn = (axes.interaction(i, j) for axes in both)
+        assert np.abs(fitted - drawn).max() > 1e-4
+        wanted = np.outer(margins[i], margins[j]) + (fitted + drawn) / 2
+        if wanted.min() > 0:  # else it is made proper
+            assert found.table(*names).values == pytest.approx(wanted, abs=1e-9)
+            compared += 1
+    assert compared > len(PAIRS) / 2
+
+
+def test_what_is_drawn_follows_from_the_seed():
+    columns = people(3_000)
+    design = independent(DOMAIN, epsilon=5.0)
+    tally = reports(columns, design, 1)
+    first, again, other = (
+        estimate(tally, design, "correspondence", seed=seed).table("a", "b").values
+        for seed in (3, 3, 4)
+    )
+    assert (first == again).all()
+    assert (first != other).any()
+
+
+def test_draws_that_miss_a_rare_category_are_not_believed():
+    n, share, rng = 20_000, 0.003, np.random.default_rng(0)
+    domain = Domain(tuple(Attribute(name, tuple(range(4))) for name in "abcd"))
+    together = rng.random(n) < share
+    columns = [np.where(together, 3, rng.integers(0, 3, n)).astype(np.uint8) for _ in "abcd"]
+    design = independent(domain, epsilon=30.0)
+    tally = reports(columns, design, 1)
+    margins = one_way(tally, design)
+    seen = interactions(tally, design, margins)
+    drawn = draw_axes(seen, margins, 16).interaction(0, 1)[3, 3]
+    assert n * drawn < 0.5 * together.sum()  # or this is no case of it
+    found = estimate(tally, design, "correspondence").count({"a": [3], "b": [3]})
+    assert found.value == pytest.approx(together.sum(), rel=0.25)
 
 
 def test_tables_are_proper_and_agree_with_their_margins():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -95,7 +96,14 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
         )
     if not isinstance(design, Design):
         raise EstimateError(f"the design is an mdrr.Design, not a {type(design).__name__}")
-    return estimator(method)(tally, design, **options)
+    made_by = estimator(method)
+    known = [*inspect.signature(made_by).parameters][2:]
+    for name in options:
+        if name not in known:
+            raise EstimateError(
+                f"method {method!r} has no option {name!r}. Known: {', '.join(known) or 'none'}"
+            )
+    return made_by(tally, design, **options)
 
 
 def estimator(method: str) -> Callable[..., Estimate]:

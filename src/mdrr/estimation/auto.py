@@ -43,15 +43,15 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     each model towards its unbiased estimate as far as the latter's noise allows, and the three are
     mixed by the shares c that come nearest to the unbiased tables u of held-out people: the least
     Σ |Σ c_b·b − u|²/v + t·|c − c₀|², with v the mean variance of u's cells. The t is for where
-    held-out people cannot tell. There, pairs are the correspondence analysis's, whose axes vanish
-    by themselves where nothing can be seen, and single attributes are the latent classes' if they
-    are reported jointly with others: a likelihood makes more of such reports than inversion.
+    held-out people cannot tell. There, pairs are the correspondence analysis's, whose axes nearly
+    vanish by themselves where nothing can be seen, and single attributes are the latent classes' if
+    they are reported jointly with others: a likelihood makes more of such reports than inversion.
 
     Arguments:
         tally: the reports.
         design: how they were made.
         classes: how many latent classes, instead of choosing.
-        seed: for the fit and for who is held out.
+        seed: for the fits, the draws, and who is held out.
 
     Returns:
         An estimate whose notes say what was chosen and why.
@@ -75,7 +75,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
         notes={
             **model.notes,
             "axes": axes,
-            "chosen": _chosen(options["classes"], axes, shares, weight),
+            "chosen": _chosen(options["classes"], others[0] is others[1], shares, weight),
             "why": _why(model, axes, shares if pairs else alone, weight, held_out),
             "shares": shares,
             "shares_alone": alone,
@@ -85,14 +85,15 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
 
 
 def _others(tally: Tally, design: Design, seed: int) -> tuple[tuple[Joint, Joint], int]:
-    """The correspondence analysis and the product, and how many axes there are.
+    """The correspondence analysis and the product, and how many axes were fitted.
 
-    Of more categories than can be analysed there are none, and both are the product.
+    Of one attribute, or more categories than can be analysed, there are none, and both are the
+    product.
     """
     margins = zip(design.domain.names, one_way(tally, design), strict=True)
     factors = tuple(Factor((name,), margin) for name, margin in margins)
     product = ProductJoint(design.domain, factors)
-    if sum(design.domain.shape) > MOST_CATEGORIES:
+    if len(design.domain) < 2 or sum(design.domain.shape) > MOST_CATEGORIES:
         return (product, product), 0
     found = correspondence(tally, design, seed=seed)
     return (found.joint, product), int(found.notes["axes"])
@@ -186,10 +187,11 @@ def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
     return Tally(tally.fingerprint, tuple(kept)), Tally(tally.fingerprint, tuple(held))
 
 
-def _chosen(classes: int, axes: int, shares: Shares, weight: float) -> str:
+def _chosen(classes: int, alone: bool, shares: Shares, weight: float) -> str:
+    """The methods of a tenth or more; `alone` if there was no correspondence to be analysed."""
     if weight > 0.9:
         return "unbiased"
-    named = ["latent" if classes > 1 else "product", "correspondence" if axes else "product"]
+    named = ["latent" if classes > 1 else "product", "product" if alone else "correspondence"]
     parts = [n for n, share in zip([*named, "product"], shares, strict=True) if share >= 0.1]
     return " and ".join(dict.fromkeys(parts if weight < 0.1 else [*parts, "unbiased"]))
 
@@ -206,8 +208,8 @@ def _why(model: Estimate, axes: int, shares: Shares, weight: float, held_out: bo
         return f"{text}; too few people to compare tables of some with tables of the others"
     return (
         f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
-        f"correspondence analysis ({axes} {'axis' if axes == 1 else 'axes'}) and {shares[2]:.0%} "
-        f"products; tables are drawn {weight:.0%} of the way to the unbiased ones"
+        f"correspondence analysis (axes fitted: {axes}) and {shares[2]:.0%} products; tables are "
+        f"drawn {weight:.0%} of the way to the unbiased ones"
     )
 
 

@@ -6,6 +6,7 @@ Two modules find F. `axes_fit` looks for one that fits, `axes_draw` draws many t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -45,7 +46,8 @@ class Interactions:
 class Axes:
     """Loadings F, one `(r, k)` array per attribute, and what of a pair's F_a F_bᵀ to believe.
 
-    `kept` counts the axes that did not vanish, `passes` those over the attributes.
+    `kept` counts the axes that did not vanish (of drawn ones none does), `passes` those over the
+    attributes.
     """
 
     loadings: tuple[Array, ...]
@@ -57,6 +59,17 @@ class Axes:
         """Δ of two attributes."""
         common = self.loadings[first] @ self.loadings[second].T
         return np.asarray(self.trust[first, second] * common)
+
+
+def gain_of(axes: Axes, seen: Interactions) -> Array:
+    """How much likelier every pair is with its interaction than without, in nats."""
+    found = np.zeros_like(seen.precision)
+    for first, second in combinations(range(len(found)), 2):
+        delta = axes.interaction(first, second)
+        at = np.ix_(*(np.arange(*seen.starts[i : i + 2]) for i in (first, second)))
+        noise = seen.precision[first, second] * (delta**2).sum()
+        found[first, second] = found[second, first] = (seen.values[at] * delta).sum() - noise / 2
+    return found
 
 
 def none_of(sizes: list[int]) -> Axes:

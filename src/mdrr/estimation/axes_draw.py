@@ -2,10 +2,11 @@
 
 An axis k has a strength g_k, and attribute a takes part in it by h_ak: F_a(x, k) ~
 N(0, m_a(x)²·g_k·h_ak), as many times its category's share m whatever that is, with Σ_x F_a(x, k) =
-0. Strengths have the density g^(−3/2) on [.001, 1] and parts 1/h on [.01, 10]: most axes are weak
-and most attributes have little part in one, and where the reports say otherwise these priors do not
-stand in the way. Each block below is drawn from its exact distribution given the others. Axes
-nobody can see change sign from draw to draw and vanish in the mean.
+0. Strengths have the density g^(−3/2) on a grid over [.001, 1] and parts 1/h on one over [.01, 10]:
+most axes are weak and most attributes have little part in one, and where the reports say otherwise
+these priors do not stand in the way, but for categories of a hundredth or less that go together:
+F² ~ m where the prior expects 10·m² at most. Each block below is drawn from its exact distribution
+given the others. Axes nobody can see change sign from draw to draw and nearly vanish in the mean.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ A pair's table is m_a m_bᵀ + Δ_ab, its margins' product and an interaction. I
 That is joint correspondence analysis (Greenacre 1988), here of unbiased tables with noise of known
 size. One pair alone would say nothing where all of them together speak. F is looked for in two
 ways, by a fit and by draws, and what they say of a pair is averaged: the fit is bolder where every
-attribute is related to every other, the draws where few are, and their errors differ.
+attribute is related to every other, the draws where few are, and their errors differ. Draws may
+miss what rare categories have in common; a pair that they leave much less likely is the fit's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError, MdrrError, whole
-from mdrr.estimation.axes import LEAST, Axes, Interactions
+from mdrr.estimation.axes import LEAST, Axes, Interactions, gain_of
 from mdrr.estimation.axes_draw import draw_axes
 from mdrr.estimation.axes_fit import fit_axes
 from mdrr.estimation.joint import Factor, ProductJoint
@@ -34,6 +35,9 @@ from mdrr.tallies import Tally
 
 MOST_CATEGORIES = 4096
 
+_MISSED = 10.0
+"""Nats by which reports of a pair are likelier with the fit before the draws are not believed."""
+
 
 def correspondence(tally: Tally, design: Design, *, axes: int = 8, seed: int = 0) -> Estimate:
     """Estimate every pair from axes that all pairs share, and wider tables from their pairs.
@@ -41,12 +45,13 @@ def correspondence(tally: Tally, design: Design, *, axes: int = 8, seed: int = 0
     Arguments:
         tally: the reports.
         design: how they were made.
-        axes: at most how many are fitted, and half of those drawn; what noise explains vanishes.
+        axes: at most how many are fitted, what noise explains vanishing; twice as many are drawn.
         seed: for the draws.
 
     Returns:
-        An estimate whose pairs are products where nothing else can be seen; intervals are those of
-        the unbiased counts.
+        An estimate whose pairs are nearly products where nothing else can be seen; intervals are
+        those of the unbiased counts. Its notes say how many axes the fit kept after how many
+        passes, and how often axes were drawn.
     """
     tally.check(design)
     if not tally.n:
@@ -56,13 +61,15 @@ def correspondence(tally: Tally, design: Design, *, axes: int = 8, seed: int = 0
     seen = interactions(tally, design, margins)
     fitted = fit_axes(seen, margins, axes)
     drawn = draw_axes(seen, margins, 2 * axes, seed=seed)
+    missed = gain_of(fitted, seen) - gain_of(drawn, seen) > _MISSED
+    tables = AxesTables(design.domain, margins, fitted, drawn, np.where(missed, 0.0, 0.5))
     factors = tuple(Factor((n,), m) for n, m in zip(design.domain.names, margins, strict=True))
     base = ProductJoint(design.domain, factors)
     return Estimate(
         domain=design.domain,
         n=tally.n,
         method="correspondence",
-        joint=TabledJoint(design.domain, base, AxesTables(design.domain, margins, (fitted, drawn))),
+        joint=TabledJoint(design.domain, base, tables),
         spread=UnbiasedSpread(tally, design, product(tally, design).spread),
         notes={"axes": fitted.kept, "passes": fitted.passes, "sweeps": drawn.passes},
     )
@@ -111,12 +118,14 @@ def _noise(found: Unbiased) -> float:
 class AxesTables:
     """Makes tables of margins and axes: pairs m mᵀ + Δ made proper, wider ones of pairs.
 
-    Δ is the mean of what several sets of axes say.
+    Δ is between what two sets of axes say; `share` has every pair's weight of the second.
     """
 
     domain: Domain
     margins: Sequence[Array]
-    axes: tuple[Axes, ...]
+    fitted: Axes
+    drawn: Axes
+    share: Array
 
     def table(self, names: tuple[str, ...], /) -> Array:
         """The table of some attributes; the least informative one that has its pairs."""
@@ -131,6 +140,7 @@ class AxesTables:
 
     def _pair(self, first: int, second: int) -> Array:
         margins = [self.margins[first], self.margins[second]]
-        found = [axes.interaction(first, second) for axes in self.axes]
-        table = np.outer(*margins) + np.mean(found, axis=0)
+        share = self.share[first, second]
+        fitted, drawn = (axes.interaction(first, second) for axes in (self.fitted, self.drawn))
+        table = np.outer(*margins) + (1 - share) * fitted + share * drawn
         return fit_margins(np.maximum(table, 0.0), margins)
