@@ -20,7 +20,7 @@ from benchmarks.metrics import Answer
 from benchmarks.peers import calm, castell, ldpy, pgm
 
 import mdrr
-from mdrr.dependence import from_codes
+from mdrr.dependence import from_codes, from_tally
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_reports
 
@@ -91,6 +91,18 @@ def _free(people: People, epsilon: float, seed: int) -> Answer:
     return answers(mdrr.estimate(collected(people, design, seed), design, method="auto"))
 
 
+def _two_phases(people: People, epsilon: float, seed: int) -> Answer:
+    """A random quarter are the pilot; what they tell plans what the others are asked."""
+    order = np.random.default_rng(number(people.name, "pilot", seed)).permutation(people.n)
+    first, second = np.split(order, [people.n // 4])
+    pilot = mdrr.plan(people.domain, n=len(first), epsilon=epsilon).design
+    heard = collected(people.some(first), pilot, seed)
+    learnt = from_tally(heard, pilot)
+    main = mdrr.plan(people.domain, n=len(second), epsilon=epsilon, dependences=learnt).design
+    parts = [(heard, pilot), (collected(people.some(second), main, seed), main)]
+    return answers(mdrr.estimate(*mdrr.pool(parts), method="auto"))
+
+
 def _pgm(people: People, epsilon: float, seed: int) -> Answer:
     design, tally = independent(people.name, epsilon, seed)
     return pgm.pgm(people.domain, pgm.from_tally(tally, design), people.n)
@@ -134,6 +146,7 @@ _LIST += [
     Method("correspondence", "ours", f'{_SAME}"correspondence"', _same_reports("correspondence")),
     Method("auto", "ours", f'{_SAME}"auto"', _same_reports("auto")),
     Method("plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free),
+    Method("pilot + auto", "ours", "two phases: a quarter pilot, then plan + auto", _two_phases),
     Method("SPL", "peer", "multi-freq-ldpy, ε split evenly", _ldpy("SPL"), "multi_freq_ldpy"),
     Method("SMP", "peer", "multi-freq-ldpy, one attribute each", _ldpy("SMP"), "multi_freq_ldpy"),
     Method(

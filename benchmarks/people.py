@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,10 @@ class People:
     @cached_property
     def n(self) -> int:
         return len(self.codes[0])
+
+    def some(self, places: np.ndarray) -> People:
+        """Those in some places."""
+        return replace(self, codes=tuple(column[places] for column in self.codes))
 
     def table(self, names: Sequence[str]) -> np.ndarray:
         """The true shares of the combinations of some attributes."""
