@@ -64,14 +64,13 @@ def plan(
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
-    weighed = WORTH if worth is None else worth
     found = rank(
         domain,
         n=n,
         epsilon=epsilon,
         dependences=known,
         workload=tables,
-        worth=weighed,
+        worth=WORTH if worth is None else worth,
     )
     done = None if out is None else publish(out, found.design, force=force)
     if chart is not None:
@@ -104,8 +103,6 @@ def plan(
             }
         )
         return
-    first = f", a per cent of single attributes being worth {weighed:g} of wider tables"
-    first = first if {len(names) == 1 for names in found.tables} == {True, False} else ""
     least = found.best.predicted.error
     rows = [
         [
@@ -122,9 +119,9 @@ def plan(
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        f"all as equally frequent, with method 'auto'. The best comes first{first}; without "
-        "dependences designs that ask nobody some pair come last. One forged report adds at most "
-        "that many people to a combination."
+        f"all as equally frequent, with method 'auto'. {found.ranking} Without dependences designs "
+        "that ask nobody some pair come last. One forged report adds at most that many people to a "
+        "combination."
     )
     if found.best.predicted.guess > GUESSWORK:
         print_text(GUESSED)

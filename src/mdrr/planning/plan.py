@@ -62,6 +62,7 @@ class Plan:
     dependences: Dependences
     """What errors were predicted with: as given, or as assumed."""
     assumed: bool
+    worth: float = WORTH
 
     def __repr__(self) -> str:
         rows = [f"{c.name}: error {c.predicted.error:.3g}" for c in self.candidates]
@@ -77,6 +78,16 @@ class Plan:
     def design(self) -> Design:
         """Its design."""
         return self.best.design
+
+    @property
+    def ranking(self) -> str:
+        """How candidates are ranked, as a sentence."""
+        if {len(names) == 1 for names in self.tables} != {True, False}:
+            return "The best comes first."
+        return (
+            "The best comes first, a per cent of single attributes' error being worth "
+            f"{self.worth:g} of wider tables'."
+        )
 
     def among(self, candidates: Iterable[Candidate]) -> Plan:
         """The plan with other candidates, ranked as its own: those that rest on guesses last."""
@@ -164,7 +175,7 @@ def plan(
             found.append(Candidate(name, design, predicted))
     if not found:
         raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose another ε")
-    return Plan(domain, n, epsilon, tables, (), assumed, dependences is None).among(found)
+    return Plan(domain, n, epsilon, tables, (), assumed, dependences is None, worth).among(found)
 
 
 def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
