@@ -212,7 +212,16 @@ def is_vague(variance: float, categories: int) -> bool:
     >>> is_vague(0.01, 4), is_vague(0.02, 4)
     (False, True)
     """
-    return variance > 0.1 * (categories - 1) / (categories * (categories + 1))
+    return variance > 0.1 * unknown_spread(categories)
+
+
+def unknown_spread(categories: int) -> float:
+    """S: how far (squared) a distribution drawn evenly from all there are is from the even one.
+
+    >>> unknown_spread(2)  # the mean of 2·(p − ½)²
+    0.16666666666666666
+    """
+    return (categories - 1) / (categories * (categories + 1))
 
 
 def debiased(table: PairTable, first: Attribute, second: Attribute) -> float:

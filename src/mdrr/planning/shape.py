@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mdrr.dependence import Dependences
+from mdrr.dependence import Dependences, unknown_spread
 from mdrr.domain import Domain
 from mdrr.errors import DesignError
 
@@ -59,18 +59,15 @@ class Shape:
 
     def feared(self, variance: float) -> float:
         """What is held of an unknown distribution: never less for more noise."""
-        return variance if math.isinf(variance) else self._spread * self.guessed(variance)
+        if math.isinf(variance):
+            return variance
+        return unknown_spread(self.cells) * self.guessed(variance)
 
     def guessed(self, variance: float) -> float:
         """V/(V + S)."""
         if math.isinf(variance):
             return 1.0
-        return variance / (variance + self._spread) if variance > 0 else 0.0
-
-    @property
-    def _spread(self) -> float:
-        """S: how far an unknown distribution is taken to be from the even one."""
-        return (self.cells - 1) / (self.cells * (self.cells + 1))
+        return variance / (variance + unknown_spread(self.cells)) if variance > 0 else 0.0
 
 
 def shapes_of(domain: Domain, dependences: Dependences | None) -> dict[str, Shape]:
