@@ -85,7 +85,7 @@ class Tally:
                 f"these tallies belong to different designs ({self.fingerprint[:12]}…, "
                 f"{other.fingerprint[:12]}…) and cannot be added"
             )
-        groups = [_merge([a, b]) for a, b in zip(self.groups, other.groups, strict=True)]
+        groups = [merged([a, b]) for a, b in zip(self.groups, other.groups, strict=True)]
         return Tally(self.fingerprint, tuple(groups))
 
     def __eq__(self, other: object) -> bool:
@@ -257,7 +257,8 @@ def _distinct(
     return Group(tuple(c[first] for c in columns), np.rint(totals).astype(np.int64), sizes)
 
 
-def _merge(groups: Iterable[Group]) -> Group:
+def merged(groups: Iterable[Group]) -> Group:
+    """Groups of one questionnaire as one."""
     parts = list(groups)
     columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
     return _distinct(columns, np.concatenate([g.counts for g in parts]), parts[0].sizes)

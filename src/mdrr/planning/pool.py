@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdrr.design import Design, Questionnaire
+from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import DesignError
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Group, Tally, merged
 
 
 def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     """One tally and one design out of several over the same domain, for any estimator.
 
     A pilot and a main survey, or the old and the new version of one. The pooled design has the
-    questionnaires of all of them, weighted by how many people answered each, so its ε is the
-    largest of theirs; that is what a person spent only if nobody took part twice.
+    questionnaires of all of them, those that ask the same in the same way once, weighted by how
+    many people answered each, so its ε is the largest of theirs; that is what a person spent only
+    if nobody took part twice.
 
     Arguments:
         surveys: the tally and the design of each.
@@ -36,20 +37,20 @@ def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     if not surveys:
         raise DesignError("give at least one survey")
     domain = surveys[0][1].domain
-    questionnaires: list[Questionnaire] = []
-    groups: list[Group] = []
+    asked: dict[tuple[Cluster, ...], list[Group]] = {}
     for tally, design in surveys:
         tally.check(design)
         if design.domain != domain:
             raise DesignError("surveys are pooled over one domain; theirs differ")
-        questionnaires += design.questionnaires
-        groups += tally.groups
-    if len(questionnaires) == 1:
-        return surveys[0]
+        for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+            asked.setdefault(questionnaire.clusters, []).append(group)
+    groups = [merged(parts) for parts in asked.values()]
     people = [group.n for group in groups]
     total = max(sum(people), 1)
     weights = [max(2**32 * count // total, 1) for count in people]
     weights[weights.index(max(weights))] += 2**32 - sum(weights)
-    asked = zip(questionnaires, weights, strict=True)
-    design = Design(domain, tuple(Questionnaire(q.clusters, weight) for q, weight in asked))
+    if len(asked) == 1:
+        weights = [1]
+    parts = zip(asked, weights, strict=True)
+    design = Design(domain, tuple(Questionnaire(clusters, weight) for clusters, weight in parts))
     return Tally(design.fingerprint, tuple(groups)), design
