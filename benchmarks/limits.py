@@ -29,7 +29,7 @@ from benchmarks.people import People
 import mdrr
 from benchmarks import runner
 from mdrr.estimation.correspondence import Interactions, interactions
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.tabled import fit_margins
 
 KEPT = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7)

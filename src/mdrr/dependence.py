@@ -19,7 +19,7 @@ from mdrr.columns import make_frame
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.pairs import PairTable, reported_pair, unbiased_moment, unbiased_pair
 from mdrr.estimation.project import nearest
 from mdrr.estimation.unbiased import unbiased

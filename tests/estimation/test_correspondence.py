@@ -11,7 +11,7 @@ from mdrr.estimation import estimate
 from mdrr.estimation.axes_draw import draw_axes
 from mdrr.estimation.axes_fit import fit_axes
 from mdrr.estimation.correspondence import interactions
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.planning import split_questionnaire
 from mdrr.protocols import independent, joint, sampled
 from tests.estimation.simulated import DOMAIN, people, reports, truth

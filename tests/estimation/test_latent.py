@@ -9,7 +9,8 @@ from mdrr.errors import EstimateError, TallyError
 from mdrr.estimation import estimate, latent, product
 from mdrr.estimation.channel import stacks
 from mdrr.estimation.em import em, log_likelihood, random_start, step
-from mdrr.estimation.latent import choose, one_way
+from mdrr.estimation.latent import choose
+from mdrr.estimation.margins import one_way
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.randomizer import randomize_codes

@@ -13,7 +13,8 @@ from mdrr.errors import EstimateError, whole
 from mdrr.estimation.assisted import Shrinker, some_pairs, typical_weight
 from mdrr.estimation.correspondence import MOST_CATEGORIES, correspondence
 from mdrr.estimation.joint import Factor, Joint, ProductJoint
-from mdrr.estimation.latent import latent, one_way
+from mdrr.estimation.latent import latent
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.spread import BlendSpread

@@ -24,7 +24,7 @@ from mdrr.estimation.axes import LEAST, Axes, Interactions, gain_of
 from mdrr.estimation.axes_draw import draw_axes
 from mdrr.estimation.axes_fit import fit_axes
 from mdrr.estimation.joint import Factor, ProductJoint
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.pairwise import UnbiasedSpread
 from mdrr.estimation.product import product
 from mdrr.estimation.result import Estimate

@@ -16,7 +16,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.joint import Factor, ProductJoint
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.pairwise import UnbiasedSpread
 from mdrr.estimation.product import product
 from mdrr.estimation.project import nearest

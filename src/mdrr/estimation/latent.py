@@ -19,11 +19,10 @@ from mdrr.errors import EstimateError, is_number, whole
 from mdrr.estimation.bootstrap import BootstrapSpread
 from mdrr.estimation.channel import Stack, stacks
 from mdrr.estimation.em import em, log_likelihood, random_start, step
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.mixture import average
-from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
@@ -109,17 +108,6 @@ def latent(
             "stopped": runs[0].stopped,
         },
     )
-
-
-def one_way(tally: Tally, design: Design) -> tuple[Array, ...]:
-    """Every attribute's own distribution, proper and positive."""
-    margins = []
-    for name in design.domain.names:
-        found = unbiased(tally, design, [name])
-        if found is None:
-            raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
-        margins.append(posterior_mean(found.values, np.sqrt(found.variances(population=True))))
-    return tuple(margins)
 
 
 def choose(

@@ -12,7 +12,7 @@ from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.assisted import Shrinker
 from mdrr.estimation.joint import Factor, ProductJoint
-from mdrr.estimation.latent import one_way
+from mdrr.estimation.margins import one_way
 from mdrr.estimation.misfit import allow_dependence
 from mdrr.estimation.product import product
 from mdrr.estimation.project import nearest

@@ -12,11 +12,13 @@ from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.invert import bayesian_update, frequencies
 from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.estimation.margins import smoothed
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.smooth import Smoothed, smoothed_update
+from mdrr.estimation.smooth import Smoothed
+from mdrr.estimation.unbiased import unbiased
 from mdrr.estimation.variance import Part, ProductSpread
-from mdrr.matrix import Array, Banded, Constant
+from mdrr.matrix import Array, Constant
 from mdrr.tallies import Tally
 
 
@@ -44,7 +46,7 @@ def product(
     for names, parts in homes:
         values = _pooled(names, parts, tally, design)
         raw.append(Factor(names, values))
-        if (smooth := _smoothed(parts, tally, design)) is not None:
+        if (smooth := _smoothed(names, tally, design)) is not None:
             proper.append(Factor(names, smooth.distribution))
             smoothing[names[0]] = smooth.strength
         elif projection == "bayes":
@@ -110,15 +112,10 @@ def _pooled(names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, desig
     return total
 
 
-def _smoothed(parts: tuple[Part, ...], tally: Tally, design: Design) -> Smoothed | None:
-    """The smoothed estimate of an attribute that has a banded matrix to itself."""
-    if len(parts) > 1:
-        return None
-    group = tally.groups[parts[0].questionnaire]
-    matrix = design.questionnaires[parts[0].questionnaire].clusters[parts[0].cluster].matrix
-    if not isinstance(matrix, Banded) or matrix.reports_cells:
-        return None
-    return smoothed_update(group.marginal(parts[0].cluster), matrix)
+def _smoothed(names: tuple[str, ...], tally: Tally, design: Design) -> Smoothed | None:
+    """The smoothed estimate of an attribute that has banded matrices to itself."""
+    found = unbiased(tally, design, names) if len(names) == 1 else None
+    return None if found is None else smoothed(found)
 
 
 def _bayes(parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:

@@ -8,15 +8,29 @@ chosen by likelihood: fitted on one half of the reports, judged on the other.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.estimation.invert import frequencies
-from mdrr.matrix import Array, Matrix
+from mdrr.matrix import Array
 
 STRENGTHS = (0.0, 1 / 256, 1 / 64, 1 / 16, 1 / 4)
+
+
+class Through(Protocol):
+    """What reports come through: a matrix, or several side by side."""
+
+    @property
+    def cells(self) -> int:
+        """How many there are."""
+
+    def forward(self, shares: Array, /) -> Array:
+        """The distribution of the reports."""
+
+    def backward(self, values: Array, /) -> Array:
+        """The expected value of a report's value, for every true cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +46,7 @@ class Smoothed:
 
 def smoothed_update(
     counts: npt.ArrayLike,
-    matrix: Matrix,
+    matrix: Through,
     *,
     strength: float | None = None,
     tolerance: float = 1e-4,
@@ -64,7 +78,7 @@ def smoothed_update(
     return _fit(array, matrix, strength, tolerance, sweeps)
 
 
-def choose_strength(counts: Array, matrix: Matrix) -> float:
+def choose_strength(counts: Array, matrix: Through) -> float:
     """The smoothing under which one half of the reports best predicts the other, both ways.
 
     Reports are dealt to the halves by a fixed seed, so the same counts give the same choice.
@@ -87,7 +101,9 @@ def choose_strength(counts: Array, matrix: Matrix) -> float:
     return max(STRENGTHS, key=told)
 
 
-def _fit(counts: Array, matrix: Matrix, strength: float, tolerance: float, sweeps: int) -> Smoothed:
+def _fit(
+    counts: Array, matrix: Through, strength: float, tolerance: float, sweeps: int
+) -> Smoothed:
     shares = counts / counts.sum()
     seen = counts > 0
     pi = np.full(matrix.cells, 1 / matrix.cells)
