@@ -194,7 +194,7 @@ def test_repeated_records_have_the_estimated_shares(library):
 def test_drawn_records_are_as_many_as_asked_and_come_again(folder):
     done("synth tally.json -d design.json --how sample -n 50 --seed 3 -o a.csv")
     fields = answer("synth tally.json -d design.json --how sample -n 50 --seed 3 -o b.csv")
-    assert fields == {"n": 50, "how": "sample", "method": "product", "out": "b.csv"}
+    assert fields == {"n": 50, "how": "sample", "method": "auto", "out": "b.csv"}
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
     assert "how='steal'" in refusal("synth tally.json -d design.json --how steal -o c.csv")
     assert "n=0" in refusal("synth tally.json -d design.json -n 0 -o c.csv")

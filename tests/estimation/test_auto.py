@@ -156,7 +156,7 @@ def test_one_person_is_not_held_out_from_herself():
     design = independent(DOMAIN, epsilon=2.0)
     found = estimate(reports([column[:1] for column in people(N)], design, 1), design, "auto")
     assert "too few people to compare tables" in found.notes["why"]
-    assert "held-out tables" not in found.notes["why"]
+    assert "held-out people" not in found.notes["why"]
 
 
 def test_one_attribute_is_said_to_be_drawn_as_far_as_it_is():
@@ -191,3 +191,19 @@ def test_margins_agree_where_attributes_follow_from_each_other(method):
         for at, name in enumerate(names):
             axes = tuple(axis for axis in range(len(names)) if axis != at)
             assert table.sum(axis=axes) == pytest.approx(found.table(name).values, abs=1e-9)
+
+
+def test_why_says_when_nobody_was_asked_two_attributes():
+    design = sampled(DOMAIN, 1, epsilon=3.0)
+    found = estimate(reports(people(3_000), design, 1), design)
+    assert "nobody was asked two attributes" in found.notes["why"]
+    assert "pairs" not in found.notes["why"]
+
+
+def test_what_is_said_of_unbiased_tables_goes_for_all_that_is_mixed():
+    design = joint(DOMAIN, epsilon=9.0)
+    found = estimate(reports(people(4_000), design, 1), design)
+    blend = found.joint.maker
+    each = [np.mean([maker.shrunk(p).weight for p in PAIRS]) for maker in blend.makers]
+    assert found.notes["unbiased_weight"] == pytest.approx(np.dot(blend.shares, each))
+    assert f"pairs {found.notes['unbiased_weight']:.0%} of the way" in found.notes["why"]

@@ -60,6 +60,9 @@ def estimate(
         "level": level,
         "tables": [table_fields(each) for each in tables],
     }
+    why = found.notes.get("why")
+    if why is not None:
+        fields["why"] = why
     if out is not None:
         _write(out, fields, tables)
     if as_json:
@@ -70,6 +73,8 @@ def estimate(
         rows = [[*c["labels"], c["probability"], c["low"], c["high"]] for c in cells(each)]
         print_table(heads, rows, title=" × ".join(each.attributes))
     print_text(f"{found.n:,} reports, method {found.method}, {level:.0%} intervals.")
+    if why is not None:
+        print_text(f"How: {why}.")
     for each in tables:
         say_bias(made, method, each.attributes)
 

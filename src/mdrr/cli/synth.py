@@ -25,7 +25,7 @@ def synth(
         str,
         typer.Option(help="repeat (combinations as often as they are likely) or sample (drawn)."),
     ] = "repeat",
-    method: Method = "product",
+    method: Method = "auto",
     option: MethodOption = None,
     seed: Annotated[int | None, typer.Option(help="To draw the same records again.")] = None,
     as_json: AsJson = False,

@@ -65,7 +65,9 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     options = {key: int(model.notes[key]) for key in ("classes", "passes")}
     alone, shares, held_out = _shares(tally, design, pairs, options, seed)
     blend = Blend(makers, alone, shares)
-    weight = typical_weight(makers[int(np.argmax(shares))], pairs)
+    weights = [typical_weight(maker, pairs) for maker in makers]
+    weight = float(np.dot(shares if pairs else alone, weights))
+    asked = _asked_together(design)
     assert isinstance(model.spread, FittedSpread)
     return Estimate(
         domain=design.domain,
@@ -77,7 +79,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
             **model.notes,
             "axes": axes,
             "chosen": _chosen(options["classes"], others[0] is others[1], shares, weight),
-            "why": _why(model, axes, shares if pairs else alone, weight, held_out),
+            "why": _why(model, _mixed(alone, shares, axes, weight, asked) if held_out else None),
             "shares": shares,
             "shares_alone": alone,
             "unbiased_weight": weight,
@@ -197,21 +199,40 @@ def _chosen(classes: int, alone: bool, shares: Shares, weight: float) -> str:
     return " and ".join(dict.fromkeys(parts if weight < 0.1 else [*parts, "unbiased"]))
 
 
-def _why(model: Estimate, axes: int, shares: Shares, weight: float, held_out: bool) -> str:
+def _asked_together(design: Design) -> bool:
+    """Whether anybody reports two attributes."""
+    return any(len(questionnaire.attributes) > 1 for questionnaire in design.questionnaires)
+
+
+def _why(model: Estimate, mixed: str | None) -> str:
     tried = model.notes["held_out"]
-    text = f"{model.notes['classes']} latent classes"
+    classes = model.notes["classes"]
+    text = f"{classes} latent class{'es' if classes > 1 else ''}"
     if tried:
         shown = ", ".join(f"{entry[0]}: {entry[2]:.5f}" for entry in tried)
-        best = max(tried, key=lambda entry: entry[2])[0] == model.notes["classes"]
-        text += f" predict held-out reports {'best' if best else 'as well as any'}"
+        likelihoods = [entry[2] for entry in tried]
+        best = max(tried, key=lambda entry: entry[2])[0] == classes
+        alike = max(likelihoods) - min(likelihoods) < 5e-6
+        text += f" predict held-out reports {'best' if best and not alike else 'as well as any'}"
         text += f" (mean log-likelihood by classes: {shown})"
-    if not held_out:
-        return f"{text}; too few people to compare tables of some with tables of the others"
+    return f"{text}; {mixed or 'too few people to compare tables of some with those of the others'}"
+
+
+def _mixed(alone: Shares, shares: Shares, axes: int, weight: float, asked: bool) -> str:
+    """What tables are mixed of, in words."""
+    text = f"of held-out people, single attributes are nearest to {_listed(alone, axes)}"
+    if not asked:
+        return f"{text}; nobody was asked two attributes: of their relation nothing is known"
     return (
-        f"{text}; held-out tables are nearest to {shares[0]:.0%} latent classes, {shares[1]:.0%} "
-        f"correspondence analysis (axes fitted: {axes}) and {shares[2]:.0%} products; tables are "
-        f"drawn {weight:.0%} of the way to the unbiased ones"
+        f"{text}, pairs to {_listed(shares, axes)}; each is drawn towards the unbiased table, "
+        f"pairs {weight:.0%} of the way on average"
     )
+
+
+def _listed(shares: Shares, axes: int) -> str:
+    names = ("latent classes", f"correspondence analysis (axes fitted: {axes})", "products")
+    parts = zip(shares, names, strict=True)
+    return " + ".join(f"{share:.0%} {name}" for share, name in parts if share >= 0.005)
 
 
 @dataclass(frozen=True, eq=False)

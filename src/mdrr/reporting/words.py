@@ -25,6 +25,23 @@ _METHODS = {
         "fitted to the reports through the design by expectation-maximization. It is a model: it "
         "relates attributes across clusters as far as its classes can."
     ),
+    "pairwise": (
+        "Every pair of attributes was estimated from its own reports, which is unbiased, and drawn "
+        "towards the product of its margins as far as its noise suggests."
+    ),
+    "ibu": (
+        "Every table is the likeliest one, found by iterative Bayesian update "
+        "(expectation-maximization)."
+    ),
+    "correspondence": (
+        "A few axes that all pairs of attributes share were found in the unbiased tables (a "
+        "correspondence analysis), and pairs made of them and of the single attributes."
+    ),
+    "auto": (
+        "Latent classes, a correspondence analysis and products of single attributes were each "
+        "drawn towards the unbiased tables where reports are exact enough, and mixed as reports "
+        "held out of the fits decided."
+    ),
 }
 _PROJECTIONS = {
     "euclidean": (
@@ -134,6 +151,8 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
         tried = {entry[0] for entry in notes.get("held_out") or ()}
         chosen = ", chosen on reports held out of the fit" if len(tried) > 1 else ""
         words.append(f"It has {notes['classes']} classes{chosen}.")
+    if isinstance(mixed := notes.get("why"), str):
+        words.append(f"In numbers: {mixed}.")
     if unreached := notes.get("unreached"):
         listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
         words.append(f"No report has these answers, so they keep weight 0: {listed}.")
