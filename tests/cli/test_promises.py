@@ -122,6 +122,19 @@ def test_plan_passes_what_single_attributes_are_worth(folder):
     assert "guess" not in done("plan --survey survey.toml --n 100000 --epsilon 3")
     said = refusal("plan --survey survey.toml --n 1000 --epsilon 3 --worth 0")
     assert "worth=0.0 must be a positive number" in said
+    one_kind = "plan --survey survey.toml --n 1000 --epsilon 3 --worth 2 --workload pairs -o p.json"
+    assert "the workload has one kind only" in refusal(one_kind)
+    assert not Path("p.json").exists()
+
+
+def test_plan_tells_the_errors_of_single_attributes_and_of_wider_tables(folder):
+    fields = answer("plan --survey survey.toml --n 1000 --epsilon 3")
+    for each in fields["candidates"]:
+        assert each["error"] == pytest.approx((each["alone"] + each["together"]) / 2)
+    only = answer("plan --survey survey.toml --n 1000 --epsilon 3 --workload pairs")
+    assert all(each["alone"] is None for each in only["candidates"])
+    assert all(each["together"] == pytest.approx(each["error"]) for each in only["candidates"])
+    assert "nobody some pair" in done("plan --survey survey.toml --n 1000 --epsilon 3")
 
 
 def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
@@ -136,3 +149,6 @@ def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
     both = "plan --survey survey.toml --n 1000 --epsilon 3 -o both.json --report ./both.json"
     assert "written twice" in refusal(both)
     assert not Path("both.json").exists()
+    wrong = "plan --survey survey.toml --n 1000 --epsilon 3 --report plan.pdf"
+    assert "the report is an HTML page" in refusal(wrong)
+    assert not Path("plan.pdf").exists()

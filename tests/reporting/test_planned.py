@@ -48,8 +48,9 @@ def test_page_holds_the_numbers_of_the_plan(tmp_path: Path) -> None:
         f"“{second.name}”, by {percent(second.predicted.error)} %."
     ) in words
     for c in (first, second):
-        worst, asked = percent(c.predicted.worst), len(c.design.questionnaires)
-        assert f" {percent(c.predicted.error)} {worst} {asked} " in words
+        kinds = (c.predicted.error, c.predicted.alone, c.predicted.together, c.predicted.worst)
+        asked = len(c.design.questionnaires)
+        assert f" {' '.join(map(percent, kinds))} {asked} " in words
     for sentence in in_words(PLAN.design):
         assert sentence in words
     assert PLAN.design.fingerprint in words

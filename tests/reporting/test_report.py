@@ -215,7 +215,7 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
     assert compared.words[0] in words
     for row in compared.rows:
         mark = " in use" if row.used else ""
-        assert f"{row.name}{mark} {row.reported} {row.error} {row.worst} " in words
+        assert f"{row.name}{mark} {row.reported} {row.error} {row.alone} {row.together} " in words
     assert text.count('<tr class="used">') == 1
     assert "Forged report : whoever makes a report up" in words
     assert compared.known in words

@@ -16,7 +16,9 @@ from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
 
-_BAR = 24
+_BAR = 12
+_KINDS = "; single and wider, the same of single attributes and of wider tables alone"
+_LAST = "Without dependences designs that ask nobody some pair come last. "
 
 
 def plan(
@@ -61,6 +63,8 @@ def plan(
         if written is not None and written.resolve() in seen:
             raise MdrrError(f"{written} would be written twice; give each output its own file")
         seen |= set() if written is None else {written.resolve()}
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise MdrrError(f"{report}: the report is an HTML page; name a file that ends in .html")
     tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
@@ -72,6 +76,11 @@ def plan(
         workload=tables,
         worth=WORTH if worth is None else worth,
     )
+    if worth is not None and not found.has_both:
+        raise MdrrError(
+            "--worth weighs single attributes against wider tables, and the workload has one kind "
+            "only; leave it out, or ask for --workload both"
+        )
     done = None if out is None else publish(out, found.design, force=force)
     if chart is not None:
         from mdrr.plots import candidates, to_svg
@@ -92,6 +101,8 @@ def plan(
                     {
                         "design": c.name,
                         "error": c.predicted.error,
+                        "alone": c.predicted.alone,
+                        "together": c.predicted.together,
                         "worst": c.predicted.worst,
                         "forged": c.predicted.forged,
                         "guess": c.predicted.guess,
@@ -103,24 +114,26 @@ def plan(
             }
         )
         return
-    least = found.best.predicted.error
+    least, both = found.best.predicted.error, found.has_both
     rows = [
         [
             c.name,
             f"{c.predicted.error:.3g}",
-            "█" * max(1, min(_BAR, round(4 * c.predicted.error / max(least, 1e-12)))),
+            "█" * max(1, min(_BAR, round(2 * c.predicted.error / max(least, 1e-12)))),
+            *((f"{c.predicted.alone:.3g}", f"{c.predicted.together:.3g}") if both else ()),
             f"{c.predicted.worst:.3g}",
             len(c.design.questionnaires),
             f"{c.predicted.forged:.3g}",
         ]
         for c in found.candidates
     ]
-    heads = ["design", "error", "", "worst table", "questionnaires", "one forged report"]
+    kinds = ("single", "wider") if both else ()
+    heads = ["design", "error", "", *kinds, "worst", "questionnaires", "one forged report"]
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        f"all as equally frequent, with method 'auto'. {found.ranking} Without dependences designs "
-        "that ask nobody some pair come last. One forged report adds at most that many people to a "
+        f"all as equally frequent, with method 'auto'{_KINDS if both else ''}. {found.ranking} "
+        f"{_LAST if found.assumed else ''}One forged report adds at most that many people to a "
         "combination."
     )
     if found.best.predicted.guess > GUESSWORK:

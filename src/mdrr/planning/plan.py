@@ -65,7 +65,7 @@ class Plan:
     worth: float = WORTH
 
     def __repr__(self) -> str:
-        rows = [f"{c.name}: error {c.predicted.error:.3g}" for c in self.candidates]
+        rows = [f"{c.name}: {_errors(c.predicted)}" for c in self.candidates]
         head = f"Plan for {self.n:,} people at ε = {self.epsilon:.4g}, the best first"
         return "\n  ".join([f"<{head}", *rows]) + ">"
 
@@ -80,9 +80,14 @@ class Plan:
         return self.best.design
 
     @property
+    def has_both(self) -> bool:
+        """Whether single attributes and wider tables matter."""
+        return {len(names) == 1 for names in self.tables} == {True, False}
+
+    @property
     def ranking(self) -> str:
         """How candidates are ranked, as a sentence."""
-        if {len(names) == 1 for names in self.tables} != {True, False}:
+        if not self.has_both:
             return "The best comes first."
         return (
             "The best comes first, a per cent of single attributes' error being worth "
@@ -103,6 +108,8 @@ class Plan:
             {
                 "design": [c.name for c in self.candidates],
                 "error": [c.predicted.error for c in self.candidates],
+                "alone": [c.predicted.alone for c in self.candidates],
+                "together": [c.predicted.together for c in self.candidates],
                 "worst": [c.predicted.worst for c in self.candidates],
                 "epsilon": [c.design.epsilon for c in self.candidates],
                 "questionnaires": [len(c.design.questionnaires) for c in self.candidates],
@@ -110,6 +117,14 @@ class Plan:
             },
             backend,
         )
+
+
+def _errors(predicted: Predicted) -> str:
+    """The error in words, by kinds of tables if there are two."""
+    text = f"error {predicted.error:.3g}"
+    if predicted.alone is None or predicted.together is None:
+        return text
+    return f"{text} (single attributes {predicted.alone:.3g}, wider {predicted.together:.3g})"
 
 
 def plan(

@@ -80,6 +80,8 @@ class Predicted:
         guess: how much of the single attributes' answers is a guess, 0 to 1: V/(V + S), the mean.
             Near 1 the error is what the margins differ from even ones by, if they are known, and
             else what distributions drawn evenly do; real ones may differ by more.
+        alone: the mean error of the workload's single attributes, None if it has none.
+        together: the mean error of its wider tables, None likewise.
     """
 
     error: float
@@ -88,6 +90,8 @@ class Predicted:
     covered: bool
     loss: float
     guess: float
+    alone: float | None
+    together: float | None
 
 
 def predict(
@@ -164,7 +168,13 @@ def predict(
         covered=all(math.isfinite(total(part)[0]) for part in parts),
         loss=sum(kinds),
         guess=float(np.mean([shapes[name].guessed(v) for name, v in noise.items()])),
+        alone=_mean(errors[alone], shares[alone]),
+        together=_mean(errors[~alone], shares[~alone]),
     )
+
+
+def _mean(errors: Array, shares: Array) -> float | None:
+    return float(np.average(errors, weights=shares)) if len(errors) else None
 
 
 def check_counts(n: int, coverage: float) -> None:

@@ -35,6 +35,8 @@ class Row:
     name: str
     reported: str
     error: str
+    alone: str
+    together: str
     worst: str
     questionnaires: int
     forged: float
@@ -80,6 +82,8 @@ class Alternatives:
                 c.name,
                 reported_words(c.design),
                 percent(c.predicted.error),
+                _shown(c.predicted.alone),
+                _shown(c.predicted.together),
                 percent(c.predicted.worst),
                 len(c.design.questionnaires),
                 c.predicted.forged,
@@ -133,6 +137,10 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
         return Alternatives(("No other design could be computed at this budget.",))
     known = "" if len(design.domain) < 2 else _known(dependences is not None, learnt is not None)
     return _compared(proposed, design, known, command)
+
+
+def _shown(error: float | None) -> str:
+    return "–" if error is None else percent(error)
 
 
 def distinct(proposed: Plan) -> list[Candidate]:
