@@ -42,9 +42,10 @@ That is read off its distance to the unbiased table, as far as the latter's nois
 people are as wide as other cells'. Where the unbiased count of a set lies further off than its own
 standard error, the interval is the unbiased one, widened to hold the estimate, as all of
 `correspondence` are: a fit may miss a diagonal in one direction, which no cell shows. A miss below
-that standard error is not seen, and such sets are held less often, most so in `related`, where two
-attributes agree for nine of ten people. In brackets stands the mean half-width of the sets, in per
-cent of all people; `pairwise`, whose intervals are unbiased, is for comparison.
+that standard error is not seen, and such sets are held less often, so in `related`, where two
+attributes agree for nine of ten people, and cells of many people too. {lowest}
+Who needs 95 % of such cells takes `pairwise`, whose intervals are unbiased; it is here for
+comparison. In brackets stands the mean half-width of the sets, in per cent of all people.
 
 """
 
@@ -57,10 +58,9 @@ Their intervals measure noise, not that, and hold the truth as seldom as this:
 
 APART_TEXT = """## Attributes that nobody was asked together
 
-At small budgets a plan asks some pairs of nobody. What is said of them comes from a model, and no
-report can show how wrong that is. Intervals allow for a Cramér's V of 0.2, which is enough for some
-data and not for others (in `correlated` every pair is related):
-
+A design may ask some pairs of nobody; plans made without dependences do not. What is said of such
+a pair comes from a model, and no report can show how wrong that is. Intervals allow for a Cramér's
+V of 0.2, which is enough for some data and not for others.
 """
 
 
@@ -82,14 +82,32 @@ def document(results: dict) -> str:
         + UNBIASED_TEXT
         + table(unbiased, KINDS)
         + "\n"
-        + MODELS_TEXT
+        + MODELS_TEXT.format(lowest=lowest(models))
         + table(models, KINDS, width="sets")
         + "\n"
         + ACROSS_TEXT
         + table(across, tuple(f"{kind}, across clusters" for kind in KINDS[1:]))
         + "\n"
         + APART_TEXT
-        + table(apart, APART)
+        + (f"\n{table(apart, APART)}" if apart else "")
+    )
+
+
+def lowest(rows: list[dict]) -> str:
+    """The least share that the default's intervals held, in words."""
+    found = [
+        (row["kinds"][kind]["held"], row["kinds"][kind]["error"], kind, row)
+        for row in rows
+        if row["method"] == "auto"
+        for kind in KINDS
+        if kind in row["kinds"]
+    ]
+    if not found:
+        return ""
+    held, error, kind, row = min(found, key=lambda each: each[0])
+    return (
+        f"The lowest of `auto` is {held:.1%} ± {100 * error:.1f} ({row['data']}, {row['design']}, "
+        f"{kind})."
     )
 
 
