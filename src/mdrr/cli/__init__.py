@@ -21,6 +21,7 @@ COMMANDS = (
     ("respond", "The survey"),
     ("randomize", "The survey"),
     ("tally", "The survey"),
+    ("pool", "The survey"),
     ("estimate", "Analysis"),
     ("query", "Analysis"),
     ("adjust", "Analysis"),
