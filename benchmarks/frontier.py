@@ -138,21 +138,26 @@ def document(results: dict[str, Any], accuracy: dict[str, Any]) -> str:
 
 
 def told(plans: list[dict[str, Any]], rivals: list[dict[str, Any]]) -> str:
-    """For how many peers there is a plan that is better in both, and for how many surely."""
-    ratios, sure = [], 0
+    """In how many cases a plan is better than the peer in both, surely so, or by default."""
+    ratios, defaults, sure = [], [], 0
     for rival in rivals:
         case = rival["data"], rival["epsilon"]
         some = [row for row in plans if (row["data"], row["epsilon"]) == case]
         ours = answer_to(rival, some)
         ratios.append(max(ours[m] / rival[m] for m in ("tv1", "tv2")))
         sure += any(all(_beyond(row, rival, m) for m in ("tv1", "tv2")) for row in some)
+        default = next(row for row in some if row["worth"] == WORTH)
+        defaults.append(max(default[m] / rival[m] for m in ("tv1", "tv2")))
     better = sum(ratio < 1 for ratio in ratios)
+    lost = sum(ratio > 1 for ratio in defaults)
     words = (
-        f"For {better} of the {len(ratios)} peers below some plan has the smaller error in both, "
-        f"single attributes and pairs, for {sure} by more than two standard errors in each; the "
-        f"worst ratio of a peer's best answer is {max(ratios):.2f}. The plan is chosen after the "
-        "fact among a few seeds, which favours ours: where a peer is near, look at the default. "
-        "Peers' seeds are those of the accuracy page; ± is the standard error."
+        f"A case is a peer, a data set and an ε. In {better} of {len(ratios)} some plan has the "
+        f"smaller error in both, single attributes and pairs, in {sure} by more than two standard "
+        f"errors in each; where none has, the nearest is {max(ratios):.2f} times the peer in the "
+        "worse of the two. That plan is chosen after the fact among a few seeds, which favours "
+        f"ours. The default has the larger error in one of the two in {lost} cases, at most "
+        f"{max(defaults):.2f} times the peer's. Peers' seeds are those of the accuracy page; ± is "
+        "the standard error."
     )
     return textwrap.fill(words, 100)
 

@@ -66,7 +66,7 @@ def summaries(epsilon: float) -> list[dict[str, float | str]]:
     people = mdrr.datasets.adult(columns=list(SCALES))
     design = mdrr.independent(domain, epsilon=dict.fromkeys(SCALES, epsilon), ordered="banded")
     reports = mdrr.randomize(people, design, source=mdrr.SeededSource(1))
-    estimate = mdrr.estimate(mdrr.tally(reports, design), design, "product")
+    estimate = mdrr.estimate(mdrr.tally(reports, design), design)
     rows: list[dict[str, float | str]] = []
     for name in SCALES:
         true = people[name].to_numpy()
@@ -114,9 +114,10 @@ design = mdrr.independent(mdrr.Domain((age,)), epsilon=1.0, ordered="banded")
 ```
 
 The band's width is the one whose report says most about the truth (largest mutual information); ε
-is computed from the integers sampled, as for every matrix. The estimate is EM with smoothing, its
-strength chosen on held-out reports: none for spiky attributes. `mdrr.numeric` gives histogram, mean
-and quantiles, `mdrr.dependence` the debiased |r|.
+is computed from the integers sampled, as for every matrix. The attribute's own distribution is
+estimated by EM with smoothing, its strength chosen on held-out reports: none for spiky attributes.
+`latent` and `ibu` fit it their own way, all other methods start from it, the default too.
+`mdrr.numeric` gives histogram, mean and quantiles, `mdrr.dependence` the debiased |r|.
 
 ## Error
 
@@ -139,8 +140,8 @@ All three attributes at ε = 2 each, one randomization, values even within a bin
 
 END = """
 The interval of a single bin of a banded attribute comes from the unbiased inverse, which is much
-noisier than the smoothed estimate: it is wide, and honest. Ranges of bins, quantiles and means are
-far tighter.
+noisier than the smoothed estimate: it is wide, and honest. Those of ranges of bins and quantiles
+are far tighter. A mean is given without one.
 """
 
 

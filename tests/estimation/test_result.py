@@ -206,3 +206,14 @@ def test_swapped_arguments_are_named():
 
 def test_an_estimate_is_shown_in_a_line():
     assert repr(ESTIMATES["adjust"]) == "<Estimate by adjust: 2,000 people, 3 attributes>"
+
+
+def test_a_table_is_shown_with_its_first_cells():
+    found = ESTIMATES["product"]
+    table = found.table("b", "a")
+    head, *rows = repr(table).splitlines()
+    assert head == "<Table of b × a"
+    labels = [D.attribute(name).categories for name in ("b", "a")]
+    assert rows[1].strip() == f"{labels[0][0]}, {labels[1][1]}: {table.values[0, 1]:.4f}"
+    assert len(rows) == 6
+    assert "… and 12 more" in repr(found.table("a", "b", "c"))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +19,9 @@ from mdrr.estimation.joint import Joint
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
 from mdrr.terms import MOST_CELLS, Term
+
+_SHOWN = 12
+"""Cells of a table in its repr."""
 
 MOST_INTERVALS = 10_000
 """Cells of a table up to which their intervals are computed, one query each."""
@@ -81,6 +85,17 @@ class Table:
     values: Array
     estimate: Estimate = field(repr=False)
     level: float = 0.95
+
+    def __repr__(self) -> str:
+        attributes = [self.estimate.domain.attribute(name) for name in self.attributes]
+        rows = [
+            f"{', '.join(a.categories[i] for a, i in zip(attributes, cell, strict=True))}: "
+            f"{self.values[cell]:.4f}"
+            for cell in islice(np.ndindex(self.values.shape), _SHOWN)
+        ]
+        left = self.values.size - len(rows)
+        more = [f"… and {left:,} more in .values and .to_frame()"] if left else []
+        return "\n  ".join([f"<Table of {' × '.join(self.attributes)}", *rows, *more]) + ">"
 
     @cached_property
     def _bounds(self) -> tuple[Array, Array]:
