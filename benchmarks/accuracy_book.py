@@ -216,6 +216,21 @@ def each_peer(book: Book) -> list[str]:
     ]
 
 
+def two_phases(book: Book) -> list[str]:
+    """The two-phase plan over the plan that knows nothing, the geometric mean over data sets."""
+    pair = ("pilot + auto", "plan + auto")
+    if any(method not in book.methods for method in pair):
+        return []
+    made = [f"| ε | {' | '.join(TITLES[m].split(':')[0] for m in TITLES)} |"]
+    made += ["|--:|" + "--:|" * len(TITLES)]
+    for epsilon in book.epsilons:
+        names = [d for d in book.data if all((d, epsilon, m) in book.rows for m in pair)]
+        if names:
+            means = [_mean([book.ratio(d, epsilon, *pair, m) for d in names]) for m in TITLES]
+            made.append(f"| {epsilon:g} | {' | '.join(map(str, means))} |")
+    return made
+
+
 def _mean(ratios: list[Ratio]) -> Ratio:
     """The geometric mean of independent ratios."""
     value = math.exp(np.mean([math.log(ratio.value) for ratio in ratios]))
