@@ -5,8 +5,8 @@
     python -m benchmarks.accuracy --again auto,latent       # these methods anew, the rest as kept
     python -m benchmarks.accuracy --page       # docs/accuracy.md from benchmarks/results alone
 
-Three of the data sets are held out: no default is chosen by looking at results on them. Whoever
-chooses one runs with `--seen`, which leaves them out.
+Three of the data sets are held out: defaults are not chosen by looking at results on them (but for
+one, which the page names). Whoever chooses one runs with `--seen`, which leaves them out.
 
 Every job is (data set, ε, seed, method). Raw results go to out/accuracy.jsonl, their means to
 benchmarks/results/accuracy.json, and the page is made of those.
