@@ -72,6 +72,18 @@ def test_page_says_how_designs_are_ranked(tmp_path: Path) -> None:
     assert "being worth" not in Page(text_of(tmp_path, pairs)).text
 
 
+def test_page_says_why_the_best_need_not_err_least(tmp_path: Path) -> None:
+    first, *others = PLAN.candidates
+    for other, covered, said in (
+        (others[0], True, "comes first for single attributes, which count more"),
+        (others[0], False, "asks nobody some pair"),
+    ):
+        less = replace(other.predicted, error=first.predicted.error / 2, covered=covered)
+        plan = replace(PLAN, candidates=(first, replace(other, predicted=less)))
+        assert said in Page(text_of(tmp_path, plan)).text
+    assert "comes first for" not in Page(text_of(tmp_path, replace(PLAN, candidates=(first,)))).text
+
+
 def test_one_attribute_and_a_hopeless_budget(tmp_path: Path) -> None:
     words = Page(text_of(tmp_path, mdrr.plan(DOMAIN.project(["smokes"]), n=1, epsilon=0.01))).text
     assert "the next best" not in words

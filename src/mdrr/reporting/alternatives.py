@@ -139,6 +139,17 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
     return _compared(proposed, design, known, command)
 
 
+def why_first(best: Candidate, other: Candidate) -> str:
+    """Why the best is so though another errs less on the whole."""
+    alone = best.predicted.alone, other.predicted.alone
+    if not other.predicted.covered or None in alone:
+        return f"“{other.name}” asks nobody some pair, and could not find out how it is related."
+    return (
+        f"“{best.name}” comes first for single attributes, which count more: it errs by "
+        f"{_shown(alone[0])} % on them, “{other.name}” by {_shown(alone[1])} %."
+    )
+
+
 def _shown(error: float | None) -> str:
     return "–" if error is None else percent(error)
 
@@ -248,12 +259,20 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
         )
     else:
         times = mine.predicted.error / max(best.predicted.error, 1e-300)
-        more = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"
+        more = (
+            "less"
+            if times < 1
+            else "hardly more"
+            if times < 1.2
+            else f"{times:,.{int(times < 10)}f} times as much"
+        )
         name = "" if mine.name == OWN else f", “{mine.name}”,"
         words.append(
             f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count; "
             f"the one in use{name} by {percent(mine.predicted.error)} %, {more}."
         )
+        if times < 1:
+            words.append(why_first(best, mine))
         heavy, light = best.predicted.forged, mine.predicted.forged
         if heavy > 1.2 * light:
             words.append(
