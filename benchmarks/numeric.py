@@ -28,11 +28,19 @@ SCALES = {
 }
 """One bin a year, hour or grade: declared from the codebook, not read off the data."""
 
-METHODS = ("k-RR, projected", "k-RR, EM", "k-RR, smoothed EM", "banded, smoothed EM")
+METHODS = (
+    "k-RR, projected",
+    "k-RR, EM",
+    "k-RR, smoothed EM",
+    "k-RR, `auto`",
+    "banded, smoothed EM",
+    "banded, `auto`",
+)
+_BANDED = METHODS.index("banded, smoothed EM")
 
 
 def errors(codes: np.ndarray, cells: int, epsilon: float, seed: int) -> list[float]:
-    """The Wasserstein errors of the four methods on one randomization each."""
+    """The Wasserstein errors of the methods on one randomization of each matrix."""
     truth = np.bincount(codes, minlength=cells) / len(codes)
     constant, banded = (
         constant_matrix(cells, epsilon=epsilon),
@@ -43,9 +51,20 @@ def errors(codes: np.ndarray, cells: int, epsilon: float, seed: int) -> list[flo
         nearest(invert(flat, constant)),
         bayesian_update(flat, constant).distribution,
         smoothed_update(flat, constant).distribution,
+        by_default(flat, epsilon, cells, "constant"),
         smoothed_update(waved, banded).distribution,
+        by_default(waved, epsilon, cells, "banded"),
     )
     return [float(np.abs(np.cumsum(pi - truth)).sum()) for pi in found]
+
+
+def by_default(counts: np.ndarray, epsilon: float, cells: int, ordered: str) -> np.ndarray:
+    """What `mdrr.estimate` makes of reports with so many of each code."""
+    domain = mdrr.Domain((mdrr.Attribute("a", tuple(range(cells)), kind="ordinal"),))
+    design = mdrr.independent(domain, epsilon={"a": epsilon}, ordered=ordered)
+    assert design.clusters[0].matrix.outcomes == len(counts)
+    tally = mdrr.tally_codes([[np.arange(len(counts))]], design, counts=[counts])
+    return np.asarray(mdrr.estimate(tally, design).table("a").values)
 
 
 def reported(codes: np.ndarray, matrix: Matrix, seed: int) -> np.ndarray:
@@ -131,7 +150,9 @@ smoothing, which did worse on the two spiky ones, was dropped. Other data may ga
 
 BETWEEN = """
 The longer the scale and the smaller ε, the more order pays. On short scales at larger ε the best
-band has no width, and banded and constant are the same matrix.
+band has no width, and banded and constant are the same matrix. After k-RR of a long scale the
+default, which knows no order and means to err least cell by cell, draws noisy bins towards even
+ones; means and quantiles of such reports are nearer by `method="product"`.
 
 ## Mean and median
 
@@ -155,7 +176,8 @@ def document(results: dict) -> str:
         values = [row[method] for method in METHODS]
         head = f"{row['attribute']} | {row['bins']} | {row['epsilon']:g} | ±{row['width']}"
         cells = " | ".join(f"{value:.3f}" for value in values)
-        errors_table.append(f"| {head} | {cells} | {min(values[:-1]) / values[-1]:.1f} |")
+        gain = min(values[:_BANDED]) / values[_BANDED]
+        errors_table.append(f"| {head} | {cells} | {gain:.1f} |")
     summary = [
         "| attribute | mean | true mean | median (95 % interval) | true median |",
         "|---|--:|--:|--:|--:|",

@@ -44,6 +44,34 @@ def test_every_method_knows_the_mean_of_banded_reports(method):
     assert numeric.mean(found, "age") == pytest.approx(true, abs=1.0)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_default_keeps_what_is_smoothed(seed):
+    """The inverse's noise lies in few directions: now and then it looks like more than chance."""
+    alone = AGES.project(["age"])
+    design = independent(alone, epsilon=1.0, ordered="banded")
+    tally = reported(people()[:1], design, seed)
+    wanted = estimate(tally, design, "product").table("age").values
+    found = estimate(tally, design).table("age").values
+    assert np.abs(np.cumsum(found - wanted)).sum() < 0.5
+
+
+def test_the_noise_of_a_banded_inverse_has_few_directions():
+    design = independent(AGES, epsilon=2.0, ordered="banded")
+    tally = reported(people(n=2_000), design)
+    banded = unbiased(tally, design, ["age"])
+    matrix = design.clusters[0].matrix
+    codes = np.random.default_rng(0).choice(
+        matrix.outcomes, (4_000, 300), p=matrix.forward(np.full(60, 1 / 60))
+    )
+    scores = matrix.scores(np.eye(60))
+    drawn = np.stack([scores[:, row].mean(axis=1) for row in codes])
+    squares = ((drawn - drawn.mean(axis=0)) ** 2).sum(axis=1)
+    freedom = 2 * squares.mean() ** 2 / squares.var()  # of a multiple of χ²
+    assert banded.evenness * 59 == pytest.approx(freedom, rel=0.15)
+    assert banded.evenness < 0.5
+    assert unbiased(tally, design, ["smokes"]).evenness == 1
+
+
 def test_one_survey_in_two_parts_is_smoothed_as_one():
     codes = people()
     designs = [independent(AGES, epsilon=e, ordered="banded") for e in (3.0, 3.5)]

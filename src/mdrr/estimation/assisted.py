@@ -6,10 +6,12 @@ wrong. What |u − l|² exceeds V by is the model's error b², and ω = b²/(b²
 trades the two: l + ω(u − l) is the model where reports are noisy and the unbiased table where they
 are nearly exact.
 
-Of many tables some exceed V by chance. With no model error |u − l|² is V·χ²/df, and an excess e is
+Of many tables some exceed V by chance. With no model error |u − l|² is V·χ²/df (of fewer degrees of
+freedom where noise is large in few directions, as after banded matrices), and an excess e is
 believed if it is beyond T, the one such that of the tables believed a tenth are expected to be
 chance (Benjamini & Hochberg 1995): few stand out of noisy reports and T is strict, most do where
-reports are nearly exact and T is lax. Single attributes have a T of their own. What is believed is
+reports are nearly exact and T is lax. Single attributes have a T of their own; those reported
+through a banded matrix stay the model's, which is fitted to their likelihood. What is believed is
 b² = e − T²/e, at most what can be: no cell is larger than its categories' shares, so that
 |true|² ≤ |m_j|² for every margin m_j, and b² ≤ min |m_j|² + |l|².
 """
@@ -29,6 +31,7 @@ from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import MdrrError
 from mdrr.estimation.joint import Joint
+from mdrr.estimation.margins import is_banded
 from mdrr.estimation.project import nearest
 from mdrr.estimation.tabled import fit_margins, margin_of, small
 from mdrr.estimation.unbiased import Unbiased, unbiased
@@ -71,9 +74,11 @@ class Gap:
         margins = [margin_of(self.model, axis) for axis in range(self.model.ndim)]
         return float(min((m**2).sum() for m in margins) + (self.model**2).sum())
 
-    @property
-    def _freedom(self) -> int:
-        return math.prod(max(size - 1, 1) for size in self.model.shape)
+    @cached_property
+    def _freedom(self) -> float:
+        directions = float(math.prod(max(size - 1, 1) for size in self.model.shape))
+        even = 1.0 if self.unbiased is None else self.unbiased.evenness
+        return max(directions * even, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +137,7 @@ class Shrinker:
     def _shrink(self, names: tuple[str, ...]) -> Shrunk:
         gap = self._gap(names)
         model, found, excess = gap.model, gap.unbiased, gap.excess
-        if found is None or excess <= 0:
+        if found is None or excess <= 0 or is_banded(found):
             return Shrunk(model, 0.0, found)
         reach = gap.reach(self.level if len(names) > 1 else self.alone)
         sure = min(excess - reach**2 / excess, gap.most) if excess > reach else 0.0

@@ -40,13 +40,18 @@ def smoothed(found: Unbiased) -> Smoothed | None:
     The errors of neighbouring bins after such a matrix go together, and cell by cell its inverse is
     mostly noise. Reports of the attribute that came through other matrices count as well.
     """
-    axes = [view.axes[0] for view in found.views]
-    if not any(isinstance(a.matrix, Banded) and not a.matrix.reports_cells for a in axes):
+    if not is_banded(found):
         return None
     views = [view for view in found.views if view.axes[0].likely]
     people = sum(view.n for view in views)
     through = _Stacked([v.axes[0] for v in views], [v.n / people for v in views])
     return smoothed_update(np.concatenate([v.n * v.reported for v in views]), through)
+
+
+def is_banded(found: Unbiased) -> bool:
+    """Whether somebody reported one attribute through a banded matrix of its own."""
+    axes = [view.axes[0] for view in found.views if len(found.names) == 1]
+    return any(isinstance(a.matrix, Banded) and not a.matrix.reports_cells for a in axes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError, MdrrError
 from mdrr.estimation.result import Deviation, Of
-from mdrr.matrix import Array, Constant, Matrix
+from mdrr.matrix import Array, Banded, Constant, Dense, Matrix
 from mdrr.query import Query
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Group, Tally
@@ -48,6 +49,22 @@ class Axis:
     def likely(self) -> bool:
         """Whether a code has a probability given the cell: parts of a dense cluster have none."""
         return self.scores is None or self.matrix is not None
+
+    @cached_property
+    def evenness(self) -> float:
+        """How evenly the noise of the cells is spread over all directions, at most 1.
+
+        (Σλ)²/Σλ² of the eigenvalues of its covariance, if all cells were equally frequent, over the
+        number of directions; 1 after constant matrices, and nearly so after subsets. A banded one's
+        inverse has most of its noise in few.
+        """
+        if not isinstance(self.matrix, Banded | Dense) or self.scores is None or self.cells < 3:
+            return 1.0
+        shares = self.matrix.forward(np.full(self.cells, 1 / self.cells))
+        centred = self.scores - (self.scores @ shares)[:, None]
+        covariance = (centred * shares) @ centred.T
+        total = float(np.trace(covariance))
+        return min(total**2 / float((covariance**2).sum()) / (self.cells - 1), 1.0)
 
     def forward(self, table: Array, at: int) -> Array:
         """Σ_x P(y | x) · table(…, x, …): an axis of cells becomes one of codes."""
@@ -158,6 +175,12 @@ class Unbiased:
         """The table: it sums to 1, cells may be negative."""
         parts = [share * view.table() for share, view in zip(self.shares, self.views, strict=True)]
         return np.asarray(sum(parts))
+
+    @property
+    def evenness(self) -> float:
+        """How evenly the noise is spread over the table's directions, see `Axis`."""
+        each = (math.prod(axis.evenness for axis in view.axes) for view in self.views)
+        return float(np.dot(self.shares, list(each)))
 
     @property
     def _sampling(self) -> float:
