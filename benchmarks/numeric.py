@@ -163,6 +163,14 @@ END = """
 The interval of a single bin of a banded attribute comes from the unbiased inverse, which is much
 noisier than the smoothed estimate: it is wide, and honest. Those of ranges of bins and quantiles
 are far tighter. A mean is given without one.
+
+## With other attributes
+
+How a banded attribute goes with others is seen less well than its own distribution. The noise of
+its inverse lies in few directions, `pairwise` and `correspondence` compare whole tables with it,
+and at small ε they find little. `latent` and `ibu` fit likelihoods and find more; for pairs the
+default leans on latent classes where any attribute is banded. For strong relations at small ε,
+look at `ibu` too.
 """
 
 

@@ -202,3 +202,10 @@ def test_what_is_no_response_is_refused(response):
 
 def test_a_tally_is_shown_in_a_line():
     assert repr(TALLY) == f"<Tally of design {D.fingerprint[:12]}: 4 reports, 3 distinct>"
+
+
+def test_bulk_reports_are_counted_as_they_come():
+    reports = reports_of(D)
+    assert tally_codes(reports, D) == tally_reports(reports, D)
+    with pytest.raises(TallyError, match="counts go with arrays"):
+        tally_codes(reports, D, counts=[np.ones(500, dtype=np.int64)])

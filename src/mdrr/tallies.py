@@ -190,7 +190,7 @@ def _response(fields: Mapping[str, Any], design: Design) -> tuple[int, tuple[int
 
 
 def tally_codes(
-    codes: Sequence[Sequence[Codes]],
+    codes: Sequence[Sequence[Codes]] | Reports,
     design: Design,
     *,
     counts: Sequence[npt.NDArray[np.int64]] | None = None,
@@ -198,10 +198,14 @@ def tally_codes(
     """Count distinct reports given as codes, checking every code against the design.
 
     Arguments:
-        codes: per questionnaire, one integer array per cluster.
+        codes: what `randomize_codes` gives, or per questionnaire one integer array per cluster.
         design: the design the reports were made under.
         counts: how often each report occurs; once by default.
     """
+    if isinstance(codes, Reports):
+        if counts is not None:
+            raise TallyError("counts go with arrays of codes; Reports occur once each")
+        return tally_reports(codes, design)
     if len(codes) != len(design.questionnaires):
         raise TallyError(
             f"codes for {len(codes)} questionnaires, the design has {len(design.questionnaires)}"

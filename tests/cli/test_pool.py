@@ -43,15 +43,20 @@ def test_two_phases_end_in_one_estimate(surveys):
     assert Tally.from_json(Path("all.json").read_text(), pooled) == tally
     assert answer("estimate all.json -d pooled.json --table smokes")["n"] == 600
     again = POOL.replace("pilot.parquet main.parquet", "pilot.tally.json main.tally.json")
-    assert "holds this very design already" in done(again)
+    assert "600 reports of 2 surveys" in done(again)
 
 
 def test_wrong_numbers_and_designs_are_refused(surveys):
     few = "pool pilot.parquet main.parquet -d pilot.json -o all.json --pooled pooled.json"
-    assert "2 files of reports and 1 designs" in refusal(few)
+    assert "files of reports: 2, designs: 1" in refusal(few)
+    one = "pool pilot.parquet -d pilot.json -o all.json --pooled pooled.json"
+    assert "two surveys or more" in refusal(one)
     crossed = POOL.replace("-d pilot.json -d main.json", "-d main.json -d pilot.json")
     assert refusal(crossed)
-    assert "written over" in refusal(POOL.replace("all.json", "pilot.json"))
-    assert "written over" in refusal(POOL.replace("all.json", "pooled.json"))
+    assert "Nothing was written" in refusal(POOL.replace("all.json", "pilot.json"))
+    assert "written over" in refusal(POOL.replace("--pooled pooled.json", "--pooled main.json"))
+    assert "written twice" in refusal(POOL.replace("all.json", "pooled.json"))
+    twice = POOL.replace("main.parquet", "pilot.parquet")
+    assert "count twice" in refusal(twice)
     assert not Path("all.json").exists()
     assert not Path("pooled.json").exists()

@@ -72,6 +72,20 @@ def test_the_noise_of_a_banded_inverse_has_few_directions():
     assert unbiased(tally, design, ["smokes"]).evenness == 1
 
 
+def test_the_default_keeps_more_of_a_banded_relation_than_products_do():
+    codes = people()
+    codes[1] = (codes[0] > 20).astype(np.int64)
+    design = independent(AGES, epsilon={"age": 4.0, "smokes": 3.0}, ordered="banded")
+    tally = reported(codes, design)
+    exact = np.zeros((60, 2))
+    np.add.at(exact, tuple(codes), 1 / N)
+
+    def error(method):
+        return np.abs(estimate(tally, design, method).table("age", "smokes").values - exact).sum()
+
+    assert error("auto") < 0.6 * error("product")
+
+
 def test_one_survey_in_two_parts_is_smoothed_as_one():
     codes = people()
     designs = [independent(AGES, epsilon=e, ordered="banded") for e in (3.0, 3.5)]

@@ -18,7 +18,6 @@ EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o plann
 
 _BAR = 12
 _KINDS = "; single and wider, the same of single attributes and of wider tables alone"
-_LAST = "Without dependences designs that ask nobody some pair come last. "
 
 
 def plan(
@@ -133,8 +132,7 @@ def plan(
     print_text(
         "error: typical relative error of a count over a tenth of a table's combinations, taking "
         f"all as equally frequent, with method 'auto'{_KINDS if both else ''}. {found.ranking} "
-        f"{_LAST if found.assumed else ''}One forged report adds at most that many people to a "
-        "combination."
+        "One forged report adds at most that many people to a combination."
     )
     if found.best.predicted.guess > GUESSWORK:
         print_text(GUESSED)

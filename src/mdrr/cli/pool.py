@@ -40,19 +40,24 @@ def pool(
     from mdrr.files import write_text
     from mdrr.planning import pool as pooling
 
-    keep_apart(out, [*reports, *design, pooled])
-    keep_apart(pooled, [*reports, *design], publishes=True)
-    if len(reports) != len(design):
+    if out.resolve() == pooled.resolve():
+        raise MdrrError(f"{out} would be written twice; give the tally and the design a file each")
+    keep_apart(out, reports)
+    keep_apart(pooled, reports, publishes=True)
+    for path in design:
+        keep_apart(out, [path])
+        keep_apart(pooled, [path], publishes=True)
+    if len(reports) < 2 or len(reports) != len(design):
         raise MdrrError(
-            f"{len(reports)} files of reports and {len(design)} designs: give each survey's file "
-            "and its --design, in the same order (mdrr tally makes one file of several)"
+            f"files of reports: {len(reports)}, designs: {len(design)}. Give two surveys or more, "
+            "a file and a --design each, in the same order; mdrr tally makes one file of several"
         )
     designs = [load_design(path) for path in design]
     tallies = [
         load_tally([path], made, quiet=as_json) for path, made in zip(reports, designs, strict=True)
     ]
     tally, made = pooling(list(zip(tallies, designs, strict=True)))
-    done = publish(pooled, made, force=force)
+    publish(pooled, made, force=force)
     write_text(out, tally.to_json())
     if as_json:
         print_json(
@@ -67,6 +72,7 @@ def pool(
         )
         return
     print_text(
-        f"Wrote {out}: {tally.n:,} reports of {len(tallies)} surveys. {done} Each person spent at "
-        f"most ε = {made.epsilon:.4g} if nobody took part twice."
+        f"Wrote {out}: {tally.n:,} reports of {len(tallies)} surveys, and {pooled}, the design to "
+        f"estimate them with, not to ask anyone. Each person spent at most ε = {made.epsilon:.4g} "
+        "if nobody took part twice."
     )

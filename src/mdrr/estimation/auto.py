@@ -20,7 +20,7 @@ from mdrr.estimation.result import Estimate
 from mdrr.estimation.spread import BlendSpread
 from mdrr.estimation.tabled import TabledJoint, fit_margins, fit_pairs
 from mdrr.estimation.unbiased import unbiased
-from mdrr.matrix import Array
+from mdrr.matrix import Array, Banded
 from mdrr.tallies import Group, Tally
 
 _HELD_OUT = 1 / 3
@@ -47,6 +47,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     held-out people cannot tell. There, pairs are the correspondence analysis's, whose axes nearly
     vanish by themselves where nothing can be seen, and single attributes are the latent classes' if
     they are reported jointly with others: a likelihood makes more of such reports than inversion.
+    It does so of banded ones too, and where there are any pairs are the latent classes'.
 
     Arguments:
         tally: the reports.
@@ -120,13 +121,15 @@ def _shares(
     """
     clusters = [cluster for q in design.questionnaires for cluster in q.clusters]
     together = any(len(cluster.attributes) > 1 for cluster in clusters)
+    banded = any(isinstance(c.matrix, Banded) and not c.matrix.reports_cells for c in clusters)
     expected = _LATENT if together else _AXES
+    jointly = _LATENT if banded else _AXES
     train, test = split(tally, _HELD_OUT, seed)
     try:
         model = latent(train, design, **options, fits=1, seed=seed)
         others, _ = _others(train, design, seed)
     except EstimateError:  # too few people to split
-        return _as_shares(expected), _as_shares(_AXES), False
+        return _as_shares(expected), _as_shares(jointly), False
     makers = [Shrinker(base, train, design) for base in (model.joint, *others)]
 
     def shares(tables: Sequence[tuple[str, ...]], expected: Array, trust: float) -> Shares:
@@ -147,7 +150,7 @@ def _shares(
 
     single: list[tuple[str, ...]] = [(name,) for name in design.domain.names]
     alone = shares(single, expected, _TRUST_ALONE)
-    return alone, shares(pairs, _AXES, _TRUST), test.n > 0
+    return alone, shares(pairs, jointly, _TRUST), test.n > 0
 
 
 def _as_shares(values: Array) -> Shares:
@@ -213,7 +216,8 @@ def _why(model: Estimate, mixed: str | None) -> str:
         likelihoods = [entry[2] for entry in tried]
         best = max(tried, key=lambda entry: entry[2])[0] == classes
         alike = max(likelihoods) - min(likelihoods) < 5e-6
-        text += f" predict held-out reports {'best' if best and not alike else 'as well as any'}"
+        verb = "predict" if classes > 1 else "predicts"
+        text += f" {verb} held-out reports {'best' if best and not alike else 'as well as any'}"
         text += f" (mean log-likelihood by classes: {shown})"
     return f"{text}; {mixed or 'too few people to compare tables of some with those of the others'}"
 

@@ -87,12 +87,15 @@ class Plan:
     @property
     def ranking(self) -> str:
         """How candidates are ranked, as a sentence."""
-        if not self.has_both:
-            return "The best comes first."
-        return (
-            "The best comes first, a per cent of single attributes' error being worth "
-            f"{self.worth:g} of wider tables'."
-        )
+        text = "The best comes first"
+        if self.has_both:
+            text += (
+                ", a per cent of single attributes' error being worth "
+                f"{self.worth:g} of wider tables'"
+            )
+        if self.assumed and not all(c.predicted.covered for c in self.candidates):
+            text += "; designs that ask nobody some pair, and could not find out, come last"
+        return f"{text}."
 
     def among(self, candidates: Iterable[Candidate]) -> Plan:
         """The plan with other candidates, ranked as its own: those that rest on guesses last."""
