@@ -128,7 +128,7 @@ class Design:
         asked = len(self.questionnaires)
         return (
             f"<Design {self.fingerprint[:12]}: {len(self.domain)} attributes, "
-            f"{asked} questionnaire{'s'[: asked - 1]}, ε = {self.epsilon:.4g}>"
+            f"{asked} questionnaire{'s' if asked > 1 else ''}, ε = {self.epsilon:.4g}>"
         )
 
     def _ordered(self, questionnaire: Questionnaire) -> Questionnaire:

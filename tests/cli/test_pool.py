@@ -60,3 +60,6 @@ def test_wrong_numbers_and_designs_are_refused(surveys):
     assert "count twice" in refusal(twice)
     assert not Path("all.json").exists()
     assert not Path("pooled.json").exists()
+    done("design survey.toml --p 0.5 -o pooled.json")
+    assert "Name another file with --pooled" in refusal(POOL)
+    assert not Path("all.json").exists()

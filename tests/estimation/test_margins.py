@@ -11,9 +11,7 @@ from mdrr.estimation.smooth import smoothed_update
 from mdrr.estimation.unbiased import unbiased
 from mdrr.planning import pool
 from mdrr.protocols import independent
-from mdrr.randomizer import randomize_codes
-from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from tests.people import reported
 
 AGES = Domain(
     (
@@ -30,15 +28,11 @@ def people(seed=0, n=N):
     return [ages, (rng.random(n) < 0.2 + ages / 120).astype(np.int64)]
 
 
-def reported(codes, design, seed=1):
-    return tally_reports(randomize_codes(codes, design, SeededSource(seed)), design)
-
-
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "adjust"])
 def test_every_method_knows_the_mean_of_banded_reports(method):
     codes = people()
     design = independent(AGES, epsilon={"age": 2.0, "smokes": 2.0}, ordered="banded")
-    found = estimate(reported(codes, design), design, method)
+    found = estimate(reported(codes, design, 1), design, method)
     true = codes[0].mean() + 0.5
     # The mean of the codes themselves, unbiased, errs by 0.2 or so here.
     assert numeric.mean(found, "age") == pytest.approx(true, abs=1.0)
@@ -57,7 +51,7 @@ def test_the_default_keeps_what_is_smoothed(seed):
 
 def test_the_noise_of_a_banded_inverse_has_few_directions():
     design = independent(AGES, epsilon=2.0, ordered="banded")
-    tally = reported(people(n=2_000), design)
+    tally = reported(people(n=2_000), design, 1)
     banded = unbiased(tally, design, ["age"])
     matrix = design.clusters[0].matrix
     codes = np.random.default_rng(0).choice(
@@ -76,7 +70,7 @@ def test_the_default_keeps_more_of_a_banded_relation_than_products_do():
     codes = people()
     codes[1] = (codes[0] > 20).astype(np.int64)
     design = independent(AGES, epsilon={"age": 4.0, "smokes": 3.0}, ordered="banded")
-    tally = reported(codes, design)
+    tally = reported(codes, design, 1)
     exact = np.zeros((60, 2))
     np.add.at(exact, tuple(codes), 1 / N)
 
@@ -90,7 +84,7 @@ def test_one_survey_in_two_parts_is_smoothed_as_one():
     codes = people()
     designs = [independent(AGES, epsilon=e, ordered="banded") for e in (3.0, 3.5)]
     halves = [c[: N // 2] for c in codes], [c[N // 2 :] for c in codes]
-    parts = [(reported(h, d), d) for h, d in zip(halves, designs, strict=True)]
+    parts = [(reported(h, d, 1), d) for h, d in zip(halves, designs, strict=True)]
     tally, design = pool(parts)
     assert len(design.questionnaires) == 2
     true = codes[0].mean() + 0.5
@@ -106,7 +100,7 @@ def test_several_matrices_side_by_side_are_one_matrix():
         independent(AGES, epsilon=4.0, ordered="banded"),
         independent(AGES, epsilon=5.0),
     ]
-    parts = [(reported(codes, d), d) for d in designs]
+    parts = [(reported(codes, d, 1), d) for d in designs]
     found = unbiased(*pool(parts), ["age"])
     made = smoothed(found)
     matrices = [d.clusters[0].matrix for d in designs]
@@ -128,4 +122,4 @@ def test_several_matrices_side_by_side_are_one_matrix():
 
 def test_other_matrices_are_not_smoothed():
     design = independent(AGES, epsilon=3.0)
-    assert smoothed(unbiased(reported(people(), design), design, ["age"])) is None
+    assert smoothed(unbiased(reported(people(), design, 1), design, ["age"])) is None

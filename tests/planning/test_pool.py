@@ -6,24 +6,23 @@ import pytest
 from mdrr.estimation import estimate
 from mdrr.planning import pool
 from mdrr.protocols import independent, joint
-from mdrr.randomizer import randomize_codes
-from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
 from tests.cases import designs, domain_of
+from tests.people import reported
 
 D = domain_of(3, 2, 4)
 
 
-def reported(design, n, seed):
+def some(design, n, seed):
+    """What n people of no pattern report."""
     rng = np.random.default_rng(seed)
     codes = [rng.integers(size, size=n) for size in design.domain.shape]
-    return tally_reports(randomize_codes(codes, design, SeededSource(seed)), design)
+    return reported(codes, design, seed)
 
 
 @pytest.mark.parametrize("name", designs())
 def test_a_survey_in_two_parts_is_the_survey(name):
     design = designs()[name]
-    first, second = reported(design, 300, 1), reported(design, 500, 2)
+    first, second = some(design, 300, 1), some(design, 500, 2)
     tally, pooled = pool([(first, design), (second, design)])
     clusters = [q.clusters for q in design.questionnaires]
     assert [q.clusters for q in pooled.questionnaires] == list(dict.fromkeys(clusters))
@@ -36,7 +35,7 @@ def test_a_survey_in_two_parts_is_the_survey(name):
 def test_what_two_designs_share_is_asked_once():
     alike, other = independent(D, epsilon=4.0), joint(D, epsilon=4.0)
     surveys = [(alike, 100), (other, 50), (alike, 30)]
-    tally, pooled = pool([(reported(d, n, n), d) for d, n in surveys])
+    tally, pooled = pool([(some(d, n, n), d) for d, n in surveys])
     assert [group.n for group in tally.groups] == [130, 50]
     assert [q.clusters for q in pooled.questionnaires] == [
         alike.questionnaires[0].clusters,
@@ -46,7 +45,7 @@ def test_what_two_designs_share_is_asked_once():
 
 def test_nearly_exact_reports_in_two_parts_are_as_exact_as_in_one():
     design = joint(D, epsilon=18.0)
-    parts = [(reported(design, 2_000, seed), design) for seed in (1, 2)]
+    parts = [(some(design, 2_000, seed), design) for seed in (1, 2)]
     tally, pooled = pool(parts)
     together = estimate(tally, pooled)
     alone = estimate(parts[0][0] + parts[1][0], design)

@@ -14,6 +14,7 @@ from mdrr.planning import Plan
 from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
 from mdrr.reporting import report_plan
+from mdrr.reporting.alternatives import why_first
 from tests.reporting.parsed import Page
 
 DOMAIN = mdrr.Domain(
@@ -78,10 +79,19 @@ def test_page_says_why_the_best_need_not_err_least(tmp_path: Path) -> None:
         (others[0], True, "comes first for single attributes, which count more"),
         (others[0], False, "asks nobody some pair"),
     ):
-        less = replace(other.predicted, error=first.predicted.error / 2, covered=covered)
+        less = replace(
+            other.predicted,
+            error=first.predicted.error / 2,
+            alone=2 * first.predicted.alone,
+            covered=covered,
+        )
         plan = replace(PLAN, candidates=(first, replace(other, predicted=less)))
         assert said in Page(text_of(tmp_path, plan)).text
-    assert "comes first for" not in Page(text_of(tmp_path, replace(PLAN, candidates=(first,)))).text
+    assert why_first(PLAN, first) is None
+    known = replace(plan, assumed=False)
+    assert "comes first for single attributes" in why_first(known, known.candidates[1])
+    rare = replace(less, alone=first.predicted.alone / 2)  # then neither is the reason
+    assert why_first(known, replace(others[0], predicted=rare)) is None
 
 
 def test_one_attribute_and_a_hopeless_budget(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def pool(
         load_tally([path], made, quiet=as_json) for path, made in zip(reports, designs, strict=True)
     ]
     tally, made = pooling(list(zip(tallies, designs, strict=True)))
-    publish(pooled, made, force=force)
+    publish(pooled, made, force=force, option="--pooled")
     write_text(out, tally.to_json())
     if as_json:
         print_json(

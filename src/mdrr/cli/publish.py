@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from mdrr.design import Design
 
 
-def publish(out: Path, made: Design, *, force: bool = False) -> str:
+def publish(out: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
     """Write a design whole, unless the file holds it already.
 
     Arguments:
         out: the file. If it holds anything but this design, it is refused.
         made: the design.
         force: replace whatever the file holds.
+        option: which names the file.
 
     Returns:
         What was done, for people.
@@ -31,8 +32,8 @@ def publish(out: Path, made: Design, *, force: bool = False) -> str:
         what = "is no design" if held is None else f"holds another design ({held[:12]}…)"
         why = "" if held is None else ", and reports made under it cannot be read without it"
         raise MdrrError(
-            f"{out} {what}{why}. Nothing was written. Name another file with -o, or replace it "
-            "with --force"
+            f"{out} {what}{why}. Nothing was written. Name another file with {option}, or replace "
+            "it with --force"
         )
     write_text(out, made.to_json())
     return f"Wrote {out}. It is frozen: reports carry its fingerprint."

@@ -14,13 +14,13 @@ from mdrr.estimation.assisted import Shrinker, some_pairs, typical_weight
 from mdrr.estimation.correspondence import MOST_CATEGORIES, correspondence
 from mdrr.estimation.joint import Factor, Joint, ProductJoint
 from mdrr.estimation.latent import latent
-from mdrr.estimation.margins import one_way
+from mdrr.estimation.margins import has_band, one_way
 from mdrr.estimation.misfit import FittedSpread
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.spread import BlendSpread
 from mdrr.estimation.tabled import TabledJoint, fit_margins, fit_pairs
 from mdrr.estimation.unbiased import unbiased
-from mdrr.matrix import Array, Banded
+from mdrr.matrix import Array
 from mdrr.tallies import Group, Tally
 
 _HELD_OUT = 1 / 3
@@ -121,9 +121,8 @@ def _shares(
     """
     clusters = [cluster for q in design.questionnaires for cluster in q.clusters]
     together = any(len(cluster.attributes) > 1 for cluster in clusters)
-    banded = any(isinstance(c.matrix, Banded) and not c.matrix.reports_cells for c in clusters)
     expected = _LATENT if together else _AXES
-    jointly = _LATENT if banded else _AXES
+    jointly = _LATENT if any(has_band(cluster.matrix) for cluster in clusters) else _AXES
     train, test = split(tally, _HELD_OUT, seed)
     try:
         model = latent(train, design, **options, fits=1, seed=seed)

@@ -12,7 +12,7 @@ from mdrr.errors import EstimateError
 from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.smooth import Smoothed, smoothed_update
 from mdrr.estimation.unbiased import Axis, Unbiased, unbiased
-from mdrr.matrix import Array, Banded
+from mdrr.matrix import Array, Banded, Matrix
 from mdrr.tallies import Tally
 
 _LEAST = 1e-12
@@ -50,8 +50,12 @@ def smoothed(found: Unbiased) -> Smoothed | None:
 
 def is_banded(found: Unbiased) -> bool:
     """Whether somebody reported one attribute through a banded matrix of its own."""
-    axes = [view.axes[0] for view in found.views if len(found.names) == 1]
-    return any(isinstance(a.matrix, Banded) and not a.matrix.reports_cells for a in axes)
+    return len(found.names) == 1 and any(has_band(view.axes[0].matrix) for view in found.views)
+
+
+def has_band(matrix: Matrix | None) -> bool:
+    """Whether reports through a matrix are places on a longer scale: a band of some width."""
+    return isinstance(matrix, Banded) and not matrix.reports_cells
 
 
 @dataclass(frozen=True, eq=False)

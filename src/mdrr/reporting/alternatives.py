@@ -139,14 +139,18 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
     return _compared(proposed, design, known, command)
 
 
-def why_first(best: Candidate, other: Candidate) -> str:
-    """Why the best is so though another errs less on the whole."""
-    alone = best.predicted.alone, other.predicted.alone
-    if not other.predicted.covered or None in alone:
+def why_first(found: Plan, other: Candidate) -> str | None:
+    """Why a plan's best comes before another that errs less on the whole, if that is so."""
+    best, alone = found.best, (found.best.predicted.alone, other.predicted.alone)
+    if other.predicted.error >= best.predicted.error:
+        return None
+    if found.assumed and not other.predicted.covered:
         return f"“{other.name}” asks nobody some pair, and could not find out how it is related."
+    if alone[0] is None or alone[1] is None or alone[0] >= alone[1]:
+        return None
     return (
         f"“{best.name}” comes first for single attributes, which count more: it errs by "
-        f"{_shown(alone[0])} % on them, “{other.name}” by {_shown(alone[1])} %."
+        f"{percent(alone[0])} % on them, “{other.name}” by {percent(alone[1])} %."
     )
 
 
@@ -259,20 +263,15 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
         )
     else:
         times = mine.predicted.error / max(best.predicted.error, 1e-300)
-        more = (
-            "less"
-            if times < 1
-            else "hardly more"
-            if times < 1.2
-            else f"{times:,.{int(times < 10)}f} times as much"
-        )
+        more = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"
+        more = "less" if times < 1 else more
         name = "" if mine.name == OWN else f", “{mine.name}”,"
         words.append(
             f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count; "
             f"the one in use{name} by {percent(mine.predicted.error)} %, {more}."
         )
-        if times < 1:
-            words.append(why_first(best, mine))
+        if (reason := why_first(found, mine)) is not None:
+            words.append(reason)
         heavy, light = best.predicted.forged, mine.predicted.forged
         if heavy > 1.2 * light:
             words.append(

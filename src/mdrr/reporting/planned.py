@@ -65,8 +65,8 @@ def _verdict(plan: Plan) -> tuple[str, ...]:
             f"; the next best, “{others[0].name}”, by {percent(others[0].predicted.error)} %"
         )
     words[0] += "."
-    if others and others[0].predicted.error < best.predicted.error:
-        words += [why_first(best, others[0])]
+    if others and (reason := why_first(plan, others[0])) is not None:
+        words.append(reason)
     if best.predicted.guess > GUESSWORK:
         words.append(GUESSED)
     return tuple(words)

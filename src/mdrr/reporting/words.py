@@ -147,7 +147,7 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
     if isinstance(why := notes.get("stopped"), str):
         after = f" after {notes['passes']:,} passes" if "passes" in notes else ""
         words.append(f"The fit stopped{after} because {_STOPPED.get(why, why)}.")
-    if "classes" in notes:
+    if "classes" in notes and "why" not in notes:
         tried = {entry[0] for entry in notes.get("held_out") or ()}
         chosen = ", chosen on reports held out of the fit" if len(tried) > 1 else ""
         words.append(f"It has {notes['classes']} classes{chosen}.")
