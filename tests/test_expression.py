@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mdrr.domain import Attribute, Domain
-from mdrr.errors import MdrrError, QueryError, SchemaError
+from mdrr.errors import MdrrError, QueryError
 from mdrr.query import Query
 
 D = Domain(
@@ -15,6 +15,8 @@ D = Domain(
         Attribute("level", (1, 2, -3), kind="ordinal"),
         Attribute("smokes", (False, True)),
         Attribute("in", ("x", "`y`")),
+        Attribute("health", ("?", "bad", "good", "best"), kind="ordinal", missing="?"),
+        Attribute("_q0_", ("x", "y")),
     )
 )
 
@@ -47,6 +49,22 @@ D = Domain(
         ("not smokes", "smokes", [1, 0]),
         ("smokes == False", "smokes", [1, 0]),
         ("  smokes  ", "smokes", [0, 1]),
+        ("smokes == true", "smokes", [0, 1]),
+        ("smokes != false", "smokes", [0, 1]),
+        ("health >= 'good'", "health", [0, 0, 1, 1]),
+        ("health > 'good'", "health", [0, 0, 0, 1]),
+        ("health <= 'good'", "health", [0, 1, 1, 0]),
+        ("health < 'good'", "health", [0, 1, 0, 0]),
+        ("health == '?'", "health", [1, 0, 0, 0]),
+        ("not health < 'good'", "health", [1, 0, 1, 1]),
+        ("'good' <= health", "health", [0, 0, 1, 1]),
+        ("'good' < health", "health", [0, 0, 0, 1]),
+        ("'good' >= health", "health", [0, 1, 1, 0]),
+        ("'good' > health", "health", [0, 1, 0, 0]),
+        ("'good' == health", "health", [0, 0, 1, 0]),
+        ("'good' != health", "health", [1, 1, 0, 1]),
+        ("18 <= age", "age", [0, 1, 1, 0]),
+        ("18 > age", "age", [1, 0, 0, 0]),
     ],
 )
 def test_an_expression_selects_the_labels_it_names(text, name, mask):
@@ -55,13 +73,19 @@ def test_an_expression_selects_the_labels_it_names(text, name, mask):
     np.testing.assert_array_equal(query.mask(), np.array(mask, dtype=bool))
 
 
+def test_a_name_that_looks_like_a_placeholder_is_itself():
+    query = Query.of("`marital-status` == 'single' and _q0_ == 'y'", D)
+    assert query.attributes == ("marital-status", "_q0_")
+    np.testing.assert_array_equal(query.mask(), [[0, 1], [0, 0], [0, 0]])
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("", "cannot be read near column"),
         ("grade ==", "cannot be read near column"),
-        ("marital-status == 'single'", "not an attribute"),
-        ("grade = 'low'", "put names with hyphens in backticks"),
+        ("marital-status == 'single'", "put the name 'marital-status' in backticks"),
+        ("grade = 'low'", "with == for equality; put names with hyphens or spaces in backticks"),
         ("grade == low", "'low' is not a label; put labels in quotes"),
         ("'low'", "'low'\" is not a condition; write attribute == 'label'"),
         ("grade", "'grade' is not a condition"),
@@ -70,9 +94,16 @@ def test_an_expression_selects_the_labels_it_names(text, name, mask):
         ("'low' in grade", "'in' needs the attribute on the left"),
         ("grade in (low,)", "'low' is not a label"),
         ("grade == {[]: 1}", "is not a label"),
-        ("grade == 1.5", "1.5 is not a label of 'grade': 'low'"),
-        ("grade == None", "None is not a label"),
-        ("grade is 'low'", "cannot be compared with Is"),
+        ("grade == 1.5", "'grade' has no category 1.5. Known: 'low'"),
+        ("grade == None", "'grade' has no category None"),
+        ("grade == [[1]]", "'grade' has no category [[1]]"),
+        ("grade is 'low'", "write == instead of 'is'"),
+        ("smokes is True", "write == instead of 'is'"),
+        ("grade == level", "level is an attribute, and an attribute is compared with labels"),
+        ("grade == 'low' & smokes", "write 'and' and 'or' between conditions"),
+        ("(grade == 'low') | smokes", "write 'and' and 'or' between conditions"),
+        ("~smokes", "write 'not' instead of ~"),
+        ("health > '?'", "'?' is a missing answer of 'health' and has no place in the order"),
         ("`marital-status` < 'single'", "'marital-status' is nominal: its categories have no ord"),
         ("age < 20", "compare it with < or >= and one of its edges: 0, 18, 65.5, 120"),
         ("age <= 18", "compare it with < or >="),
@@ -80,6 +111,10 @@ def test_an_expression_selects_the_labels_it_names(text, name, mask):
         ("age < '18'", "compare it with < or >="),
         ("age < [18]", "compare it with < or >="),
         ("z == 'low'", "no attribute 'z'. Known: 'marital-status'"),
+        ("Grades == 'low'", "no attribute 'Grades'. Did you mean 'grade'? Known: "),
+        ("smokes == 'true'", "'smokes' has no category 'true'. Did you mean True? Known: "),
+        ("level == '2'", "'level' has no category '2'. Did you mean 2? Known: "),
+        ("grade == 'hihg'", "'grade' has no category 'hihg'. Did you mean 'high'? Known: "),
         ("__import__('os').system('true')", "is not a condition"),
         ("[g for g in grade] == 'low'", "is not an attribute"),
         ("grade == 'low' if smokes else smokes", "is not a condition"),
@@ -104,7 +139,7 @@ def test_what_cannot_be_read_says_how_to_write_it(text, complaint):
     ],
 )
 def test_an_unknown_label_is_named(text, complaint):
-    with pytest.raises(SchemaError) as error:
+    with pytest.raises(QueryError) as error:
         Query.of(text, D)
     assert complaint in str(error.value)
 

@@ -103,8 +103,8 @@ def test_a_query_is_a_query_only_of_its_domain():
         (3, QueryError, "a mapping {attribute: [labels]} or a text, not int"),
         (None, QueryError, "not NoneType"),
         ({"z": ["a1"]}, SchemaError, "no attribute 'z'. Known: 'a', 'b', 'c'"),
-        ({"a": ["z"]}, SchemaError, "'a' has no category 'z'. Known: 'a0', 'a1'"),
-        ({"a": [float("nan")]}, SchemaError, "'a' has no category nan"),
+        ({"a": ["z"]}, QueryError, "'a' has no category 'z'. Known: 'a0', 'a1'"),
+        ({"a": [float("nan")]}, QueryError, "'a' has no category nan"),
         ({"a": []}, QueryError, "gives no label for 'a', so it selects nobody"),
         ({"a": None}, QueryError, "gives None for 'a'; give a list"),
         ({3: ["a"]}, QueryError, "key is an attribute or a tuple of attributes, not 3"),
@@ -112,7 +112,7 @@ def test_a_query_is_a_query_only_of_its_domain():
         ({("a", "a"): [("a0", "a0")]}, QueryError, "names an attribute twice"),
         ({("a", "b"): [("a0",)]}, QueryError, "('a0',) is not a combination of ('a', 'b')"),
         ({("a", "b"): ["a0"]}, QueryError, "'a0' is not a combination"),
-        ({("a", "b"): [("b0", "a0")]}, SchemaError, "'a' has no category 'b0'"),
+        ({("a", "b"): [("b0", "a0")]}, QueryError, "'a' has no category 'b0'"),
     ],
 )
 def test_a_bad_query_is_refused(where, kind, complaint):

@@ -14,7 +14,7 @@ from itertools import pairwise
 from textwrap import shorten
 from typing import Any, Literal, TypeAlias, get_args
 
-from mdrr.errors import SchemaError
+from mdrr.errors import SchemaError, did_you_mean
 
 Label: TypeAlias = str | int | bool
 Kind: TypeAlias = Literal["nominal", "ordinal", "numeric"]
@@ -268,8 +268,9 @@ class Domain:
         try:
             return self.names.index(name)
         except ValueError:
+            hint = did_you_mean(name, self.names) or "."
             raise SchemaError(
-                f"the domain has no attribute {name!r}. Known: {known(self.names)}"
+                f"the domain has no attribute {name!r}{hint} Known: {known(self.names)}"
             ) from None
 
     def attribute(self, name: str) -> Attribute:

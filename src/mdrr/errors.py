@@ -5,7 +5,9 @@ A message never contains a respondent's answer beyond the label that is not in t
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from numbers import Real
 from typing import TypeGuard
 
@@ -34,6 +36,19 @@ def whole(name: str, value: object, least: int, error: type[MdrrError]) -> int:
     if not (is_number(value) and value == int(value) and value >= least):
         raise error(f"{name}={value!r} must be a whole number, at least {least}")
     return int(value)
+
+
+def did_you_mean(word: object, words: Iterable[object]) -> str:
+    """A hint for a mistyped word, or nothing; letter case and quotes do not matter.
+
+    >>> did_you_mean("categorys", ("categories", "kind"))
+    ". Did you mean 'categories'?"
+    >>> did_you_mean("true", (False, True))
+    '. Did you mean True?'
+    """
+    folded = {str(each).strip().casefold(): each for each in words}
+    close = difflib.get_close_matches(str(word).strip().casefold(), folded, n=1)
+    return f". Did you mean {folded[close[0]]!r}?" if close else ""
 
 
 class MdrrError(ValueError):

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mdrr.domain import Attribute, Domain, edge_text, known
+from mdrr.domain import Attribute, Domain, edge_text
 from mdrr.errors import QueryError, SchemaError
-from mdrr.terms import Mask, Term, combine, conjunction, label_mask
+from mdrr.terms import Mask, Term, combine, conjunction, label_mask, position
 
 _QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`([^`]+)`""")
 
@@ -33,20 +33,23 @@ def parse(text: str, domain: Domain) -> list[Term]:
         array([False,  True])
     """
     quoted: dict[str, str] = {}
+    prefix = "_q"
+    while prefix in text:  # an attribute may be called so
+        prefix += "q"
 
     def plain(match: re.Match[str]) -> str:
         if match.group(1) is not None:
             return match.group(1)
-        quoted[f"_q{len(quoted)}_"] = match.group(2)
-        return f"_q{len(quoted) - 1}_"
+        quoted[placeholder := f"{prefix}{len(quoted)}_"] = match.group(2)
+        return placeholder
 
     try:
         tree = ast.parse(_QUOTED.sub(plain, text).strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise QueryError(
             f"the query {text!r} cannot be read near column {getattr(error, 'offset', 0)}. Write "
-            "for example \"sex == 'Female' and income in ('>50K',)\"; put names with hyphens in "
-            "backticks"
+            "for example \"sex == 'Female' and income in ('>50K',)\", with == for equality; put "
+            "names with hyphens or spaces in backticks"
         ) from None
     reader = _Reader(domain, quoted)
     nodes = [tree]
@@ -80,6 +83,10 @@ class _Reader:
             attribute = self._attribute(node)
             if isinstance(attribute.categories[0], bool):
                 return Term((attribute.name,), label_mask(attribute, [True]))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert):
+            raise QueryError("write 'not' instead of ~")
+        if isinstance(node, ast.BinOp):
+            self._refuse_operator(node)
         raise QueryError(f"{self._text(node)!r} is not a condition; write attribute == 'label'")
 
     def _comparisons(self, node: ast.Compare) -> Term:
@@ -94,13 +101,18 @@ class _Reader:
     def _comparison(self, left: ast.expr, operator: ast.cmpop, right: ast.expr) -> Term:
         if not isinstance(left, ast.Name) and isinstance(right, ast.Name):
             left, right, operator = right, left, _mirrored(operator)
+        for side in (left, right):
+            if isinstance(side, ast.BinOp):
+                self._refuse_operator(side)
         if not isinstance(left, ast.Name):
             raise QueryError(f"{self._text(left)!r} is not an attribute")
         attribute = self._attribute(left)
+        if isinstance(operator, ast.Is | ast.IsNot):
+            raise QueryError("write == instead of 'is', and != instead of 'is not'")
         if isinstance(operator, ast.In | ast.NotIn):
-            mask = label_mask(attribute, [_check(attribute, v) for v in self._labels(right)])
+            mask = label_mask(attribute, self._labels(right))
         elif isinstance(operator, ast.Eq | ast.NotEq):
-            mask = label_mask(attribute, [_check(attribute, self._label(right))])
+            mask = label_mask(attribute, [self._label(right)])
         else:
             return Term((attribute.name,), _ordered(attribute, operator, self._label(right)))
         if isinstance(operator, ast.NotIn | ast.NotEq):
@@ -112,8 +124,16 @@ class _Reader:
             return self.domain.attribute(self.quoted.get(node.id, node.id))
         except SchemaError as error:
             raise QueryError(
-                f"{error}. Labels stand in quotes, names with hyphens in backticks"
+                f"{error}. Labels stand in quotes, names with hyphens or spaces in backticks"
             ) from None
+
+    def _refuse_operator(self, node: ast.BinOp) -> None:
+        """Refuse `a & b`, and `marital-status` read as a difference, saying what to write."""
+        if isinstance(node.op, ast.BitAnd | ast.BitOr):
+            raise QueryError("write 'and' and 'or' between conditions instead of & and |")
+        tight = self._text(node).replace(" ", "")
+        if tight in self.domain.names:
+            raise QueryError(f"put the name {tight!r} in backticks: `{tight}`")
 
     def _labels(self, node: ast.expr) -> list[object]:
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
@@ -121,6 +141,13 @@ class _Reader:
         raise QueryError(f"'in' needs a list of labels, as in ('a', 'b'); got {self._text(node)!r}")
 
     def _label(self, node: ast.expr) -> object:
+        if isinstance(node, ast.Name):
+            if node.id in ("true", "false"):
+                return node.id == "true"
+            if self.quoted.get(node.id, node.id) in self.domain.names:
+                raise QueryError(
+                    f"{self._text(node)} is an attribute, and an attribute is compared with labels"
+                )
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
@@ -145,31 +172,33 @@ def _mirrored(operator: ast.cmpop) -> ast.cmpop:
     return mirror.get(type(operator), type(operator))()
 
 
-def _check(attribute: Attribute, label: object) -> str | int | bool:
-    if isinstance(label, str | int | bool):
-        attribute.code(label)
-        return label
-    raise QueryError(
-        f"{label!r} is not a label of {attribute.name!r}: {known(attribute.categories)}"
-    )
-
-
 def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
-    """<, <=, >, >= on an ordinal attribute's labels or a numeric one's edges."""
+    """<, <=, >, >= on an ordinal attribute's labels or a numeric one's edges.
+
+    A missing answer is neither below nor above any other.
+    """
     if attribute.kind == "nominal":
-        raise QueryError(f"{attribute.name!r} is nominal: its categories have no order")
+        raise QueryError(
+            f"{attribute.name!r} is nominal: its categories have no order. Compare it with == or in"
+        )
     positions = np.arange(attribute.size)
+    answered = np.ones(attribute.size, dtype=np.bool_)
+    if attribute.missing is not None:
+        answered[attribute.code(attribute.missing)] = False
     if attribute.edges is None:
-        at = attribute.code(_check(attribute, label))
+        at = position(attribute, label)
+        if not answered[at]:
+            raise QueryError(
+                f"{label!r} is a missing answer of {attribute.name!r} and has no place in the "
+                "order. Compare it with =="
+            )
         compare = {
             ast.Lt: positions < at,
             ast.LtE: positions <= at,
             ast.Gt: positions > at,
             ast.GtE: positions >= at,
         }
-        if type(operator) not in compare:
-            raise QueryError(f"an attribute cannot be compared with {type(operator).__name__}")
-        return compare[type(operator)]
+        return answered & compare[type(operator)]
     number = isinstance(label, int | float) and not isinstance(label, bool)
     if not (isinstance(operator, ast.Lt | ast.GtE) and number and label in attribute.edges):
         edges = ", ".join(edge_text(edge) for edge in attribute.edges)
@@ -177,5 +206,4 @@ def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
             f"{attribute.name!r} is binned: compare it with < or >= and one of its edges: {edges}"
         )
     at = attribute.edges.index(float(str(label)))
-    answered = positions < len(attribute.edges) - 1
     return answered & ((positions < at) if isinstance(operator, ast.Lt) else (positions >= at))

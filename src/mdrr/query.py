@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mdrr.domain import Domain
 from mdrr.errors import QueryError
 from mdrr.expression import parse
-from mdrr.terms import Mask, Term, cells_shape, conjunction, label_mask, spread
+from mdrr.terms import Mask, Term, cells_shape, conjunction, label_mask, position, spread
 
 Where: TypeAlias = "Mapping[Any, Any] | str | Query"
 
@@ -100,7 +100,7 @@ def _term(key: object, labels: object, domain: Domain) -> Term:
     for combination in _listed(labels, key):
         if not isinstance(combination, tuple | list) or len(combination) != len(key):
             raise QueryError(f"{combination!r} is not a combination of {key}")
-        codes = [domain.attribute(n).code(v) for n, v in zip(key, combination, strict=True)]
+        codes = [position(domain.attribute(n), v) for n, v in zip(key, combination, strict=True)]
         mask[tuple(codes)] = True
     names = tuple(sorted(key, key=domain.index))
     return Term(names, np.transpose(mask, [key.index(name) for name in names]))

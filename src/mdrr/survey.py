@@ -7,7 +7,6 @@ for each category). `title`, `introduction` and default `[design]` settings are 
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,7 +16,7 @@ from typing import Any, Self
 
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain, known
-from mdrr.errors import DesignError, MdrrError, SchemaError
+from mdrr.errors import DesignError, MdrrError, SchemaError, did_you_mean
 from mdrr.protocols import clustered, independent, joint, sampled
 
 PROTOCOLS = ("independent", "joint", "clusters", "sampled")
@@ -192,16 +191,6 @@ class Survey:
         except SchemaError as error:
             raise SchemaError(f"{where}: {_bare(error, where)}") from None
         return survey
-
-
-def did_you_mean(word: object, words: tuple[str, ...]) -> str:
-    """A hint for a mistyped word, or nothing.
-
-    >>> did_you_mean("categorys", ("categories", "kind"))
-    ". Did you mean 'categories'?"
-    """
-    close = difflib.get_close_matches(str(word), words, n=1)
-    return f". Did you mean {close[0]!r}?" if close else ""
 
 
 def _question(content: Any, number: int, where: str) -> Question:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.domain import Attribute, Domain, Label
-from mdrr.errors import QueryError
+from mdrr.domain import Attribute, Domain, known
+from mdrr.errors import QueryError, SchemaError, did_you_mean
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -58,11 +58,23 @@ def spread(term: Term, names: Sequence[str]) -> Mask:
     return np.transpose(term.mask, order).reshape(shape)
 
 
-def label_mask(attribute: Attribute, labels: Sequence[Label]) -> Mask:
+def position(attribute: Attribute, label: object) -> int:
+    """The place of a label that a query names among the attribute's categories."""
+    try:
+        return attribute.code(label)  # type: ignore[arg-type]  # what is no label is not found
+    except SchemaError:
+        hint = did_you_mean(label, attribute.categories) or "."
+        raise QueryError(
+            f"{attribute.name!r} has no category {label!r}{hint} Known: "
+            f"{known(attribute.categories)}"
+        ) from None
+
+
+def label_mask(attribute: Attribute, labels: Sequence[object]) -> Mask:
     """The mask of some labels of one attribute."""
     mask = np.zeros(attribute.size, dtype=np.bool_)
     for label in labels:
-        mask[attribute.code(label)] = True
+        mask[position(attribute, label)] = True
     return mask
 
 
