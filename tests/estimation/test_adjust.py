@@ -126,6 +126,30 @@ def test_a_category_that_should_not_be_gets_no_weight():
     assert found.unreached == ()
 
 
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 1003])
+def test_any_number_of_records_and_categories_is_raked(k):
+    """One sweep by hand: margins of 300 and of 2 categories, records not a multiple of four."""
+    rng = np.random.default_rng(k)
+    columns = [rng.integers(300, size=k), rng.integers(2, size=k)]
+    targets = [rng.dirichlet(np.ones(300)), np.array([0.3, 0.7])]
+    start = rng.integers(1, 5, size=k)
+    found = rake(columns, targets, start, sweeps=1)
+    weights = start / start.sum()
+    for column, target in zip(columns, targets, strict=True):
+        sums = np.bincount(column, weights=weights, minlength=len(target))
+        reachable = np.where(sums > 0, target, 0) / target[sums > 0].sum()
+        weights = weights * (reachable / np.where(sums > 0, sums, 1))[column]
+    np.testing.assert_allclose(found.weights, weights, rtol=1e-12)
+
+
+def test_weights_sum_to_one_where_a_margin_takes_what_the_next_one_wants():
+    """The first target empties the only record with code 0 in the second, which wants half."""
+    columns = [np.array([0, 1, 1]), np.array([0, 1, 1])]
+    found = rake(columns, [np.array([0.0, 1.0]), HALF], [1, 1, 3], sweeps=3)
+    np.testing.assert_allclose(found.weights, [0, 0.25, 0.75], rtol=1e-12)
+    assert found.stopped == "sweeps"
+
+
 @pytest.mark.parametrize(
     ("columns", "targets", "start", "complaint"),
     [

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse.linalg
@@ -25,7 +26,7 @@ from mdrr.estimation.result import Deviation, Estimate, Of
 from mdrr.estimation.unbiased import of_query
 from mdrr.matrix import Array
 from mdrr.query import Query
-from mdrr.randomizer import Codes
+from mdrr.randomizer import Codes, smallest_unsigned
 from mdrr.tallies import Tally
 
 _MOST_DENSE = 2000
@@ -86,22 +87,65 @@ def rake(
         if not mass > 0:
             raise EstimateError(f"no record has a category that target {j} allows")
         wanted.append(np.where(seen, target, 0) / mass)
+    starts = np.cumsum([0, *map(len, wanted)])
+    kind = smallest_unsigned(max(map(len, wanted)))
+    codes = np.stack([column.astype(kind) for column in columns])
+    residual, used = _scale(codes, np.concatenate(wanted), starts, weights, tolerance, sweeps)
+    if residual < 0:
+        raise EstimateError(
+            "the targets contradict the randomized records: no record is left with weight"
+        )
+    stopped: Literal["tolerance", "sweeps"] = "tolerance" if residual < tolerance else "sweeps"
+    return Adjustment(weights, residual, used, stopped, tuple(unreached))
+
+
+@numba.njit(cache=True, nogil=True)
+def _scale(
+    codes: Codes,
+    wanted: Array,
+    starts: npt.NDArray[np.int64],
+    weights: Array,
+    tolerance: float,
+    sweeps: int,
+) -> tuple[float, int]:
+    """Rake the weights in place; gives the residual (−1 when no weight is left) and the sweeps.
+
+    Scaling to one margin and summing for the next happen in the same pass over the records. Four
+    sets of sums are kept, so that records of the same category do not wait for each other.
+    """
+    m, n = codes.shape
+    sums = np.zeros((4, np.max(np.diff(starts))))
+    factors = np.empty(sums.shape[1])
+    for i in range(n):
+        sums[0, codes[0, i]] += weights[i]
     residual = np.inf
     for sweep in range(1, sweeps + 1):
         residual = 0.0
-        for column, target in zip(columns, wanted, strict=True):
-            sums = np.bincount(column, weights=weights, minlength=len(target))
-            residual = max(residual, float(np.abs(sums - target).max()))
-            weights *= np.divide(target, sums, out=np.zeros_like(target), where=sums > 0)[column]
-        total = weights.sum()
-        if not total > 0:
-            raise EstimateError(
-                "the targets contradict the randomized records: no record is left with weight"
-            )
-        weights /= total
+        for j in range(m):
+            target = wanted[starts[j] : starts[j + 1]]
+            for v in range(len(target)):
+                total = sums[0, v] + sums[1, v] + sums[2, v] + sums[3, v]
+                residual = max(residual, abs(total - target[v]))
+                factors[v] = target[v] / total if total > 0 else 0.0
+            sums[:] = 0.0
+            here, after = codes[j], codes[(j + 1) % m]
+            for i in range(0, n - 3, 4):
+                for k in range(4):
+                    scaled = weights[i + k] * factors[here[i + k]]
+                    weights[i + k] = scaled
+                    sums[k, after[i + k]] += scaled
+            for i in range(n - n % 4, n):
+                scaled = weights[i] * factors[here[i]]
+                weights[i] = scaled
+                sums[0, after[i]] += scaled
+        whole = sums.sum()
+        if not whole > 0:
+            return -1.0, sweep
+        weights /= whole  # below 1 where a margin lost the records of a wanted category
+        sums /= whole
         if residual < tolerance:
-            return Adjustment(weights, residual, sweep, "tolerance", tuple(unreached))
-    return Adjustment(weights, residual, sweeps, "sweeps", tuple(unreached))
+            return residual, sweep
+    return residual, sweeps
 
 
 def _check_stop(tolerance: float, sweeps: int) -> None:
