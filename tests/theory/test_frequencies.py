@@ -18,6 +18,7 @@ from mdrr.theory import (
     e_rel_pi,
     frequency_errors,
     people_needed,
+    propagation,
     sqrt_b,
 )
 
@@ -175,3 +176,53 @@ def test_people_needed_is_the_smallest_n(seed, wanted, alpha, relative, dense, o
 def test_bad_input_is_refused(call, words):
     with pytest.raises(EstimateError, match=words):
         call()
+
+
+def amplification(matrix, lam, change):
+    """How many times larger a relative error of λ̂ is in π̂, by solving twice."""
+    pi, other = (np.linalg.solve(table(matrix).T, v) for v in (lam, lam + change))
+    return (np.linalg.norm(other - pi) / np.linalg.norm(pi)) / (
+        np.linalg.norm(change) / np.linalg.norm(lam)
+    )
+
+
+@pytest.mark.parametrize("matrix", [constant_matrix(4, p=0.3), BAND])
+def test_some_error_grows_by_at_least_the_propagation(matrix):
+    """Brute force: the worst error direction, by singular vectors."""
+    found = propagation(matrix)
+    left, values, _ = np.linalg.svd(table(matrix).T)
+    worst = amplification(matrix, left[:, 0] * values[0], 1e-3 * left[:, -1])
+    assert worst == pytest.approx(values[0] / values[-1])
+    assert worst >= found * (1 - 1e-9)
+    rng = np.random.default_rng(5)
+    tried = [
+        amplification(matrix, rng.dirichlet(np.ones(4)), rng.normal(size=4) * 1e-3)
+        for _ in range(200)
+    ]
+    assert max(tried) <= worst * (1 + 1e-9)
+
+
+def test_a_constant_matrix_propagates_by_one_over_its_signal():
+    for r, p in ((2, 0.7), (9, 0.3), (16, 0.1)):
+        matrix = constant_matrix(r, p=p)
+        moduli = np.abs(np.linalg.eigvals(table(matrix)))
+        assert propagation(matrix) == pytest.approx(moduli.max() / moduli.min())
+        assert propagation(matrix) == pytest.approx(1 / p, rel=1e-3)
+
+
+def test_no_symmetric_matrix_of_the_same_budget_propagates_less_than_a_constant_one():
+    """Agrawal and Haritsa, on 200 random circulant matrices."""
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        half = rng.uniform(0.2, 1.0, 3)
+        row = np.array([half[0], half[1], half[2], half[2], half[1]]) / (half @ [1, 2, 2])
+        rows = np.array([np.roll(row, k) for k in range(5)])
+        moduli = np.abs(np.linalg.eigvalsh(rows))
+        epsilon = math.log(row.max() / row.min())
+        best = propagation(constant_matrix(5, epsilon=epsilon))
+        assert moduli.max() / moduli.min() >= best * (1 - 1e-3)
+
+
+def test_propagation_needs_as_many_codes_as_cells():
+    with pytest.raises(EstimateError, match="3 cells and 4 codes has no eigenvalues"):
+        propagation(TALL)

@@ -47,7 +47,7 @@ class Matrix(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """ε = ln of the largest ratio within a column (paper eq. 3), rounded up."""
+        """ε = ln of the largest ratio within a column (paper eq. 4), rounded up."""
         ...
 
     @property

@@ -1,6 +1,6 @@
 """What a design spends: per record, questionnaire, cluster and attribute.
 
-ε always comes from the integers that are sampled (paper eq. 3), rounded up. For a cluster C with
+ε always comes from the integers that are sampled (paper eq. 4), rounded up. For a cluster C with
 matrix P over the product of its attributes, and A one of them, two things can be said:
 
 - *guaranteed*: ln of the largest P[x, y] / P[x′, y] over records x, x′ that differ in A alone.

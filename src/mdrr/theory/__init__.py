@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mdrr.theory.comparison import Comparison, PrintedComparison, compare, compare_printed
 from mdrr.theory.counts import CountError, count_error, product_count_error
+from mdrr.theory.covariance import reported_covariance
 from mdrr.theory.forgery import Influence, influence
 from mdrr.theory.frequencies import (
     FrequencyErrors,
@@ -14,6 +15,7 @@ from mdrr.theory.frequencies import (
     e_rel_pi,
     frequency_errors,
     people_needed,
+    propagation,
     sqrt_b,
 )
 from mdrr.theory.printed import cluster_diagonal, paper_epsilon, paper_p_cluster
@@ -28,6 +30,8 @@ __all__ = [
     "FrequencyErrors",
     "frequency_errors",
     "people_needed",
+    "propagation",
+    "reported_covariance",
     "CountError",
     "count_error",
     "product_count_error",

@@ -120,6 +120,34 @@ def deviations(matrix: Matrix, pi: Array) -> Array:
     return np.asarray(np.sqrt(np.maximum(scores**2 @ lam - pi**2, 0.0)))
 
 
+def propagation(matrix: Matrix) -> float:
+    """P_max/P_min of section 2.3: the least factor by which (Pᵀ)⁻¹ may enlarge a relative error.
+
+    P_max and P_min are the largest and the smallest modulus of an eigenvalue of Pᵀ. Some error of
+    λ̂, relative to λ̂, becomes at least so many times larger in π̂, relative to π̂ (the exact worst
+    factor is the condition number, which is never smaller). For a constant matrix the two are
+    equal: its eigenvalues are 1 and s, so the factor is 1/s.
+
+    Arguments:
+        matrix: with as many reportable codes as cells; others have no eigenvalues.
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> propagation(Constant(2, diagonal=49152, off=16384))
+        2.0
+    """
+    if isinstance(matrix, Constant):
+        return 1 / matrix.signal
+    if matrix.outcomes != matrix.cells:
+        raise EstimateError(
+            f"a matrix of {matrix.cells} cells and {matrix.outcomes} codes has no eigenvalues; "
+            "P_max/P_min is defined when there are as many codes as cells"
+        )
+    table = matrix.likelihood(np.arange(matrix.outcomes))
+    moduli = np.abs(np.linalg.eigvals(table))
+    return float(moduli.max() / moduli.min())
+
+
 @dataclass(frozen=True, slots=True)
 class FrequencyErrors:
     """The errors of λ̂ (the paper's) and of π̂ (what is estimated) at one n and α."""

@@ -1,0 +1,41 @@
+"""What randomization does to a covariance (paper section 4.1, Proposition 1 and Corollary 1)."""
+
+from __future__ import annotations
+
+import math
+
+from mdrr.errors import EstimateError
+from mdrr.matrix import Constant, Matrix
+
+
+def reported_covariance(covariance: float, first: Matrix, second: Matrix) -> float:
+    """Cov(Y_a, Y_b) = p_a·p_b·Cov(X_a, X_b) for attributes that are randomized on their own.
+
+    A constant matrix sends the truth with probability p (its `signal`) and otherwise a uniform
+    category, which is the randomization of Proposition 1. With one p for all attributes every
+    covariance shrinks by p², so their order is kept (Corollary 1). That is not so for |r| and V,
+    which also divide by spreads or margins that the randomization changes; the debiased
+    dependences of `mdrr.dependence` undo it.
+
+    Arguments:
+        covariance: of the true answers, each category standing for a number.
+        first: the matrix of the first attribute.
+        second: the matrix of the second one.
+
+    Example:
+        >>> from mdrr.matrix import constant_matrix
+        >>> half = constant_matrix(2, p=0.5)
+        >>> reported_covariance(0.2, half, half)
+        0.05
+    """
+    if not math.isfinite(covariance):
+        raise EstimateError(f"covariance={covariance} must be a finite number")
+    for matrix in (first, second):
+        if not isinstance(matrix, Constant):
+            raise EstimateError(
+                f"Proposition 1 is about constant matrices, not {matrix.kind} ones: only those "
+                "send the truth or a uniform category"
+            )
+    assert isinstance(first, Constant)
+    assert isinstance(second, Constant)
+    return first.signal * second.signal * covariance
