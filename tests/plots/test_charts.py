@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -208,3 +209,28 @@ def test_svg_stands_alone_and_says_what_it_shows() -> None:
     for outside in ("http", "url(", "href", "<script", "<style", "xmlns"):
         assert outside not in svg
     assert ".60" in svg
+
+
+LABELS = ["url(", ' class="x"', ' role="img" aria-label="', "<b>&", "a\x00b\x1f\ufffe", "\ud800"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_any_label_is_drawn_and_changes_nothing_else(label: str) -> None:
+    count = {"product": Count(90.0, 80.0, 120.0, 0.95, 1000)}
+    plain = ElementTree.fromstring(plots.to_svg(plots.counts([plots.Answer("word", count)]), "x"))
+    svg = plots.to_svg(plots.counts([plots.Answer(f"({label})", count)]), f"of {label}")
+    drawn = ElementTree.fromstring(svg)
+    shown = label.translate(dict.fromkeys(map(ord, "\x00\x1f\ufffe\ud800"), "\ufffd"))
+    words = [text for text in drawn.itertext() if shown in text]
+    assert words == [f"of {shown}", f"({shown})"]
+    assert [(e.tag, list(e.attrib)) for e in drawn.iter()] == [
+        (e.tag, list(e.attrib)) for e in plain.iter()
+    ]
+
+
+def test_a_part_that_refers_to_another_is_refused() -> None:
+    chart = plots.heat_map(DEPENDENCES)
+    clipped = chart.properties(view={"cornerRadius": 3})
+    clipped.layer[0].mark.clip = True
+    with pytest.raises(MdrrError, match="refers to its parts"):
+        plots.to_svg(clipped, "clipped")
