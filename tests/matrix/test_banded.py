@@ -85,6 +85,16 @@ def test_bad_weights_are_refused(fields, says):
         Banded(*fields)
 
 
+def test_too_many_cells_are_refused_before_a_width_is_sought(monkeypatch):
+    def never(*_):
+        raise AssertionError("a width was sought")
+
+    monkeypatch.setattr("mdrr.matrix.banded.best_width", never)
+    for cells in (1, 4097, 5000):
+        with pytest.raises(MatrixError, match=f"2 to 4096 cells, not {cells}"):
+            banded_matrix(cells, epsilon=1.0)
+
+
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 1000, 60])
 def test_an_epsilon_that_cannot_be_sampled_is_refused(epsilon):
     with pytest.raises(MatrixError):

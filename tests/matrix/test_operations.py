@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdrr.matrix import Banded, Subset, banded_matrix, dense_matrix, subset_matrix
+from mdrr.matrix import Banded, Dense, Subset, banded_matrix, dense_matrix, subset_matrix
 from tests.cases import banded, uneven
 
 WIDE = dense_matrix([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]])  # two cells, four codes
@@ -12,6 +12,7 @@ EXAMPLES = {
     "dense of five": uneven(5, 1),
     "dense with zeros": banded(4),
     "dense with more codes": WIDE,
+    "dense with a code nobody reports": Dense(((40000, 25536, 0), (25536, 40000, 0))),
     "banded": Banded(5, width=2, low=4001, total=2**16),
     "banded by ε": banded_matrix(16, epsilon=1.0),
     "banded without width": banded_matrix(7, epsilon=2.0, width=0),
@@ -38,3 +39,19 @@ def test_operations_are_those_of_the_weights(matrix):
     np.testing.assert_allclose(matrix.scores(w) @ lam, w @ matrix.solve(lam), atol=1e-8)
     codes = rng.integers(matrix.outcomes, size=9)
     np.testing.assert_allclose(matrix.likelihood(codes), table[:, codes].T)
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
+def test_no_unbiased_inverse_has_less_variance_when_all_cells_are_equally_likely(matrix):
+    table = matrix.probabilities
+    even = table.mean(axis=0)
+    scores = matrix.scores(np.eye(matrix.cells))
+    variances = scores**2 @ even
+    rng = np.random.default_rng(5)
+    null = np.linalg.svd(table)[2][matrix.cells :]  # what may be added to a score: P v = 0
+    for _ in range(5):
+        other = (
+            matrix.scores(np.eye(matrix.cells)) + rng.normal(size=(matrix.cells, len(null))) @ null
+        )
+        np.testing.assert_allclose(other @ table.T, np.eye(matrix.cells), atol=1e-8)
+        assert (other**2 @ even >= variances * (1 - 1e-9)).all()

@@ -16,6 +16,7 @@ from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.dense import Dense, dense_matrix
 from mdrr.matrix.protocol import TOTALS, Array, Matrix
 from mdrr.matrix.subset import Subset, subset_matrix
+from mdrr.matrix.through import Through
 
 __all__ = [
     "TOTALS",
@@ -25,6 +26,7 @@ __all__ = [
     "Dense",
     "Matrix",
     "Subset",
+    "Through",
     "banded_matrix",
     "constant_matrix",
     "dense_matrix",

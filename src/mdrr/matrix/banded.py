@@ -14,24 +14,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mdrr.errors import MatrixError, is_number
+from mdrr.errors import MatrixError
 from mdrr.matrix.protocol import (
-    TOTALS,
     Array,
     Codes,
     check_total,
+    fine_total,
     integers,
+    odds_below,
+)
+from mdrr.matrix.written import (
+    backward,
+    forward,
     least_variance_inverse,
+    likelihood,
+    scores,
+    solve,
     worst_ratio,
 )
 
-_FINE = 1024
 _MOST_CELLS = 4096
 
 
@@ -63,8 +69,7 @@ class Banded:
         fields = (self.cells, self.width, self.low, self.total)
         if any(type(value) is not int for value in fields):
             raise MatrixError(f"cells, width, low and total are integers, not {fields}")
-        if not 2 <= self.cells <= _MOST_CELLS:
-            raise MatrixError(f"a banded matrix has 2 to {_MOST_CELLS} cells, not {self.cells}")
+        _check_cells(self.cells)
         if not 0 <= self.width < self.cells:
             raise MatrixError(f"width={self.width}: the band reaches 0 to {self.cells - 1} cells")
         check_total(self.total)
@@ -113,34 +118,18 @@ class Banded:
             table[x, x + self.width] += left
         return table
 
-    @property
+    @cached_property
     def probabilities(self) -> Array:
         """P as floats, `(r, s)`."""
         return np.asarray(self.weights / self.total)
 
     @cached_property
-    def _inverse(self) -> Array:
+    def inverse(self) -> Array:
+        """The unbiased inverse of least variance, `(r, s)`."""
         return least_variance_inverse(self.probabilities)
 
-    def solve(self, observed: Array, /) -> Array:
-        """An unbiased estimate of π, by generalized least squares."""
-        return np.asarray(observed @ self._inverse.T)
-
-    def forward(self, distribution: Array, /) -> Array:
-        """Pᵀπ."""
-        return np.asarray(distribution @ self.probabilities)
-
-    def backward(self, values: Array, /) -> Array:
-        """P v."""
-        return np.asarray(values @ self.probabilities.T)
-
-    def scores(self, functional: Array, /) -> Array:
-        """The f with P f = w that belongs to `solve`, so that f·λ = w·solve(λ)."""
-        return np.asarray(functional @ self._inverse)
-
-    def likelihood(self, codes: Codes, /) -> Array:
-        """The columns of the reported codes."""
-        return np.asarray(self.probabilities.T[codes])
+    solve, forward, backward = solve, forward, backward
+    scores, likelihood = scores, likelihood
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """u // b on the whole scale, else a code of the truth's band."""
@@ -179,18 +168,13 @@ def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Ba
         >>> matrix.width, matrix.epsilon <= 1.0
         (13, True)
     """
-    if not (is_number(epsilon) and epsilon > 0):
-        raise MatrixError(f"ε={epsilon!r} must be a positive number")
-    epsilon = float(epsilon)
-    if epsilon > 700:
-        raise MatrixError(f"ε={epsilon} needs more than 48 random bits a draw; choose ε below 33")
+    odds, epsilon = odds_below(epsilon), float(epsilon)
+    _check_cells(cells)
     width = best_width(cells, epsilon) if width is None else width
     band = 2 * width + 1
-    ratio = Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))
-    share = 1 / (band * ratio + cells - 1)
+    share = 1 / (band * odds + cells - 1)
     codes = cells + 2 * width
-    fine = min(share / band, (1 - codes * share) / codes)
-    total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
+    total = fine_total(share / band, (1 - codes * share) / codes)
     if total * share < 1:
         raise MatrixError(f"ε={epsilon} over {cells} cells needs more than 48 random bits a draw")
     low = math.ceil(total * share)
@@ -199,6 +183,11 @@ def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Ba
         low += 1
         found = Banded(cells, width, low, total)
     return found
+
+
+def _check_cells(cells: int) -> None:
+    if not 2 <= cells <= _MOST_CELLS:
+        raise MatrixError(f"a banded matrix has 2 to {_MOST_CELLS} cells, not {cells}")
 
 
 def best_width(cells: int, epsilon: float) -> int:

@@ -17,10 +17,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mdrr.errors import MatrixError, is_number
-from mdrr.matrix.protocol import TOTALS, Array, Codes, check_total, integers, log_ratio
-
-_FINE = 1024
-"""A total is fine when rounding b up costs b and the signal less than one part in this many."""
+from mdrr.matrix.protocol import (
+    TOTALS,
+    Array,
+    Codes,
+    check_total,
+    fine_total,
+    integers,
+    log_ratio,
+    odds_below,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +175,15 @@ def constant_matrix(
         True
     """
     if (p is None) == (epsilon is None):
-        raise MatrixError("give either p or epsilon, not both and not neither")
+        raise MatrixError("give p or epsilon, exactly one of them")
     cells = operator.index(cells)
     if cells < 2:
         raise MatrixError(f"a matrix over {cells} cells randomizes nothing; it needs at least 2")
-    share = _off_share_of_p(cells, p) if p is not None else _off_share_of_epsilon(cells, epsilon)
-    asked = f"p={p}" if p is not None else f"ε={epsilon}"
-    fine = min(share, (1 - cells * share) / cells)
-    total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
+    if epsilon is None:
+        asked, share = f"p={p}", _off_share_of_p(cells, p)
+    else:
+        asked, share = f"ε={epsilon}", 1 / (odds_below(epsilon) + cells - 1)
+    total = fine_total(share, (1 - cells * share) / cells)
     if total * share < 1:
         most = TOTALS[-1] - cells + 1
         advice = f"the largest ε here is about {math.log(most):.1f}" if most > 1 else "split them"
@@ -193,7 +200,7 @@ def constant_matrix(
     return Constant(cells, diagonal, off)
 
 
-def _off_share_of_p(cells: int, p: float) -> Fraction:
+def _off_share_of_p(cells: int, p: float | None) -> Fraction:
     if not is_number(p):
         raise MatrixError(f"p={p!r} is not a number")
     if p <= 0:
@@ -203,17 +210,3 @@ def _off_share_of_p(cells: int, p: float) -> Fraction:
     if p >= 1:
         raise MatrixError(f"p={p}: the truth would always be sent (ε = ∞). Choose p < 1")
     return (1 - Fraction(str(p))) / cells
-
-
-def _off_share_of_epsilon(cells: int, epsilon: float | None) -> Fraction:
-    if not is_number(epsilon):
-        raise MatrixError(f"ε={epsilon!r} is not a finite number")
-    epsilon = float(epsilon)  # a narrower one would round what is spent
-    if epsilon <= 0:
-        raise MatrixError(
-            f"ε={epsilon}: nothing could be learnt and the matrix would be singular. Choose ε > 0"
-        )
-    if epsilon > 700:
-        raise MatrixError(f"ε={epsilon} needs more than 48 random bits a draw; choose ε below 33")
-    below = math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0)
-    return 1 / (Fraction(below) + cells - 1)

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.protocol import Array, Codes, check_total, worst_ratio
+from mdrr.matrix.protocol import Array, Codes, check_total
+from mdrr.matrix.written import (
+    backward,
+    forward,
+    least_variance_inverse,
+    likelihood,
+    scores,
+    solve,
+    worst_ratio,
+)
 
 _CONDITION = 1e12
 
@@ -88,7 +98,7 @@ class Dense:
         """The sum of every row."""
         return sum(self.weights[0])
 
-    @property
+    @cached_property
     def epsilon(self) -> float:
         """ln of the largest ratio within a column, rounded up; ∞ where a zero meets a non-zero."""
         return worst_ratio(self._table)
@@ -98,7 +108,7 @@ class Dense:
         """A square matrix reports cells."""
         return self.cells == self.outcomes
 
-    @property
+    @cached_property
     def probabilities(self) -> Array:
         """P as floats, (r, s)."""
         return np.asarray(self._table / self.total)
@@ -108,36 +118,13 @@ class Dense:
         """The smallest probability that the reported cell is the true one."""
         return float(np.diagonal(self.probabilities).min())
 
-    def solve(self, observed: Array, /) -> Array:
-        """(Pᵀ)⁻¹λ by an LU solve; least squares where there are more codes than cells."""
-        matrix = self.probabilities.T
-        flat = np.reshape(observed, (-1, self.outcomes)).T
-        if self.reports_cells:
-            found = np.linalg.solve(matrix, flat)
-        else:
-            found = np.linalg.lstsq(matrix, flat, rcond=None)[0]
-        return np.reshape(found.T, (*observed.shape[:-1], self.cells))
+    @cached_property
+    def inverse(self) -> Array:
+        """The unbiased inverse of least variance, `(r, s)`."""
+        return least_variance_inverse(self.probabilities)
 
-    def forward(self, distribution: Array, /) -> Array:
-        """Pᵀπ."""
-        return np.asarray(distribution @ self.probabilities)
-
-    def backward(self, values: Array, /) -> Array:
-        """P v."""
-        return np.asarray(values @ self.probabilities.T)
-
-    def scores(self, functional: Array, /) -> Array:
-        """The f with P f = w: the transpose of `solve`, so that scores·λ = w·solve(λ)."""
-        flat = np.reshape(functional, (-1, self.cells)).T
-        if self.reports_cells:
-            found = np.linalg.solve(self.probabilities, flat)
-        else:
-            found = np.linalg.pinv(self.probabilities) @ flat
-        return np.reshape(found.T, (*functional.shape[:-1], self.outcomes))
-
-    def likelihood(self, codes: Codes, /) -> Array:
-        """The columns of the reported codes."""
-        return np.asarray(self.probabilities.T[codes])
+    solve, forward, backward = solve, forward, backward
+    scores, likelihood = scores, likelihood
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """The first code whose cumulated weight exceeds u."""

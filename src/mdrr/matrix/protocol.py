@@ -11,14 +11,18 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.errors import MatrixError
+from mdrr.errors import MatrixError, is_number
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Codes: TypeAlias = npt.NDArray[Any]
 
 TOTALS = (2**16, 2**32, 2**48)
-LEAST_EPSILON = 1e-12
 """The totals D a row may have: whole bytes, below 2^53 so that JavaScript counts the same."""
+
+LEAST_EPSILON = 1e-12
+"""Below it 48 random bits say nothing of the truth."""
+
+_FINE = 1024
 
 
 class Matrix(Protocol):
@@ -103,35 +107,6 @@ def log_ratio(high: int, low: int) -> float:
         return rounded if Decimal(rounded) >= exact else math.nextafter(rounded, math.inf)
 
 
-def worst_ratio(weights: Codes) -> float:
-    """ε of a matrix written out, `(r, s)`: ln of the largest ratio within a column, rounded up.
-
-    >>> worst_ratio(np.array([[3, 1], [1, 3]])) == log_ratio(3, 1)
-    True
-    """
-    pairs = set(zip(weights.max(axis=0).tolist(), weights.min(axis=0).tolist(), strict=True))
-    if any(high and not low for high, low in pairs):
-        return math.inf
-    worst = max(Fraction(high, low) for high, low in pairs if high)
-    return log_ratio(worst.numerator, worst.denominator)
-
-
-def least_variance_inverse(table: Array) -> Array:
-    """The unbiased linear inverse of least variance when all cells are equally likely.
-
-    (P M⁻¹ Pᵀ)⁻¹ P M⁻¹ with M the codes' probabilities: generalized least squares, `(r, s)`. Its
-    transpose undoes P on the left, so one matrix serves `solve` and `scores`.
-    """
-    scaled = table / table.mean(axis=0)
-    try:
-        return np.asarray(np.linalg.solve(scaled @ table.T, scaled))
-    except np.linalg.LinAlgError:
-        raise MatrixError(
-            "the reports are so nearly the same for every answer that nothing can be told from "
-            "them; spend a larger ε"
-        ) from None
-
-
 def add_up(epsilons: list[float]) -> float:
     """The sum of some ε, rounded up.
 
@@ -145,6 +120,35 @@ def add_up(epsilons: list[float]) -> float:
     total = math.fsum(epsilons)
     exact = sum(map(Fraction, epsilons))
     return total if Fraction(total) >= exact else math.nextafter(total, math.inf)
+
+
+def odds_below(epsilon: float) -> Fraction:
+    """A number just below e^ε, for weights that never spend more than ε.
+
+    >>> 2.7182 < odds_below(1.0) < math.e
+    True
+    """
+    if not is_number(epsilon):
+        raise MatrixError(f"ε={epsilon!r} is not a finite number")
+    epsilon = float(epsilon)  # a narrower one would round what is spent
+    if epsilon <= 0:
+        raise MatrixError(
+            f"ε={epsilon}: nothing could be learnt and the matrix would be singular. Choose ε > 0"
+        )
+    if epsilon > 700:
+        raise MatrixError(f"ε={epsilon} needs more than 48 random bits a draw; choose ε below 33")
+    return Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))
+
+
+def fine_total(*shares: Fraction) -> int:
+    """The smallest D on which each share of it is 1024 units or more, else the largest D.
+
+    Rounding such a share up costs less than one part in 1024.
+
+    >>> fine_total(Fraction(1, 64)) == 2**16, fine_total(Fraction(1, 65)) == 2**32
+    (True, True)
+    """
+    return next((total for total in TOTALS if total * min(shares) >= _FINE), TOTALS[-1])
 
 
 def check_total(total: int) -> None:

@@ -14,27 +14,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mdrr.errors import MatrixError, is_number
+from mdrr.errors import MatrixError
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
 from mdrr.matrix.protocol import (
     LEAST_EPSILON,
-    TOTALS,
     Array,
     Codes,
     check_total,
+    fine_total,
     integers,
+    odds_below,
+)
+from mdrr.matrix.written import (
+    backward,
+    forward,
     least_variance_inverse,
+    likelihood,
+    scores,
+    solve,
     worst_ratio,
 )
-
-_FINE = 1024
 
 
 @dataclass(frozen=True)
@@ -131,34 +136,18 @@ class Subset:
         table[cells, (cells - self.block[0]) % self.codes] += left
         return table
 
-    @property
+    @cached_property
     def probabilities(self) -> Array:
         """P as floats, `(r, v)`."""
         return np.asarray(self.weights / self.total)
 
     @cached_property
-    def _inverse(self) -> Array:
+    def inverse(self) -> Array:
+        """The unbiased inverse of least variance, `(r, s)`."""
         return least_variance_inverse(self.probabilities)
 
-    def solve(self, observed: Array, /) -> Array:
-        """An unbiased estimate of π, by generalized least squares."""
-        return np.asarray(observed @ self._inverse.T)
-
-    def forward(self, distribution: Array, /) -> Array:
-        """Pᵀπ."""
-        return np.asarray(distribution @ self.probabilities)
-
-    def backward(self, values: Array, /) -> Array:
-        """P v."""
-        return np.asarray(values @ self.probabilities.T)
-
-    def scores(self, functional: Array, /) -> Array:
-        """The f with P f = w that belongs to `solve`, so that f·λ = w·solve(λ)."""
-        return np.asarray(functional @ self._inverse)
-
-    def likelihood(self, codes: Codes, /) -> Array:
-        """The columns of the reported codes."""
-        return np.asarray(self.probabilities.T[codes])
+    solve, forward, backward = solve, forward, backward
+    scores, likelihood = scores, likelihood
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """u // b over all shifts, else a shift that holds the truth."""
@@ -230,18 +219,14 @@ def subset_matrix(
         >>> subset_matrix(10, epsilon=4.0).kind
         'constant'
     """
-    if not (is_number(epsilon) and 0 < epsilon <= 700):
-        raise MatrixError(f"ε={epsilon!r} must be a positive number below 33")
-    epsilon = float(epsilon)
+    odds, epsilon = odds_below(epsilon), float(epsilon)
     if epsilon < LEAST_EPSILON:
         raise MatrixError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     best = best_shape(cells, epsilon, most_codes=most_codes, least_gain=least_gain)
     if best is None:
         return constant_matrix(cells, epsilon=epsilon)
-    ratio = Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))
-    share = 1 / (best.size * ratio + best.codes - best.size)
-    fine = min(share / best.size, (1 - best.codes * share) / best.codes)
-    total = next((d for d in TOTALS if d * fine >= _FINE), TOTALS[-1])
+    share = 1 / (best.size * odds + best.codes - best.size)
+    total = fine_total(share / best.size, (1 - best.codes * share) / best.codes)
     low, block = math.ceil(total * share), best.block()
     matrix = Subset(cells, best.codes, block, low, total)
     while matrix.epsilon > epsilon:

@@ -35,13 +35,11 @@ from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, is_number
-from mdrr.matrix import Array, Constant, Matrix, Subset
+from mdrr.matrix import Array, Constant, Matrix, Subset, Through
 from mdrr.planning.shape import Shape, gain, shapes_of
-from mdrr.randomizer import cells_of
 
 Names = tuple[str, ...]
 
-_MOST_ENTRIES = 2**22
 _MOST_WORTH = 1e6
 
 BORROWED = 4.0
@@ -203,20 +201,8 @@ def relative_error(variance: float, cells: int, coverage: float) -> float:
 @lru_cache(maxsize=2**14)
 def squares(matrix: Matrix, shape: tuple[int, ...], places: tuple[int, ...]) -> tuple[float, float]:
     """Σ_x E f(x, Y)² over the cells of some of a cluster's attributes, and f's largest swing."""
-    cells = math.prod(shape[place] for place in places)
-    if isinstance(matrix, Constant):
-        floor = matrix.floor * matrix.cells / cells
-        total = (1 - floor) ** 2 + (cells - 1) * floor**2
-        return total / matrix.signal**2, 1 / matrix.signal
-    if cells * matrix.cells > _MOST_ENTRIES:
-        raise DesignError(f"a matrix of {matrix.cells} cells is too large to plan with")
-    grids = np.unravel_index(np.arange(matrix.cells), shape)
-    kept = cells_of([grids[p] for p in places], [shape[p] for p in places])
-    indicators = np.zeros((cells, matrix.cells))
-    indicators[kept, np.arange(matrix.cells)] = 1.0
-    scores = matrix.scores(indicators)
-    even = matrix.forward(np.full(matrix.cells, 1 / matrix.cells))
-    return float((scores**2 @ even).sum()), float(np.ptp(scores, axis=1).max())
+    seen = Through(matrix, shape, places)
+    return seen.square, seen.swing
 
 
 def _total(

@@ -21,10 +21,10 @@ from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError
-from mdrr.matrix import Array, Matrix, constant_matrix, subset_matrix
+from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error, squares
+from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
 from mdrr.planning.shares import Goal, Trade
 
 _WHOLE_POOL = 10
@@ -176,7 +176,7 @@ def _precision(domain: Domain, table: Names, subset: Names, epsilon: float) -> f
     if not set(table) <= set(subset):
         return 0.0
     shape = tuple(domain.attribute(name).size for name in subset)
-    places = tuple(subset.index(name) for name in table)
+    places = tuple(sorted(subset.index(name) for name in table))
     square = _square(shape, places, epsilon)
     return 1 / max(square - 1 / cells_in(domain, table), 1e-300)
 
@@ -191,7 +191,7 @@ def _square(shape: tuple[int, ...], places: tuple[int, ...], epsilon: float) -> 
     cells = math.prod(shape)
     found = _shape(cells, epsilon)
     if found is None:
-        return squares(constant_matrix(cells, epsilon=epsilon), shape, places)[0]
+        return Through(constant_matrix(cells, epsilon=epsilon), shape, places).square
     v, k, pairs = found.codes, found.size, found.pairs
     odds = math.exp(epsilon)
     beta = 1 / (k * odds + v - k)

@@ -18,17 +18,16 @@ what all of them reveal together is bounded by the ε of the record.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import DesignError
 from mdrr.matrix import Constant
 from mdrr.matrix.protocol import log_ratio
+from mdrr.matrix.written import worst_ratio
 from mdrr.privacy.fields import json_fields
 from mdrr.privacy.weights import weights_of
 
@@ -170,16 +169,4 @@ def cluster_attribute_epsilons(
     table = np.moveaxis(weights.reshape(*shape, matrix.outcomes), axis, 0)
     known = table.reshape(shape[axis], -1)
     unknown = table.reshape(shape[axis], others, matrix.outcomes).sum(axis=1)
-    return _largest_log_ratio(known), _largest_log_ratio(unknown)
-
-
-def _largest_log_ratio(rows: npt.NDArray[np.int64]) -> float:
-    """The ln of the largest ratio within a column of integers (k, columns), rounded up."""
-    worst = Fraction(1)
-    highs, lows = rows.max(axis=0).tolist(), rows.min(axis=0).tolist()
-    for high, low in set(zip(highs, lows, strict=True)):
-        if high and not low:
-            return log_ratio(high, 0)
-        if high:
-            worst = max(worst, Fraction(high, low))
-    return log_ratio(worst.numerator, worst.denominator)
+    return worst_ratio(known), worst_ratio(unknown)

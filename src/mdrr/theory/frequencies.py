@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import special
 
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array, Constant, Matrix
+from mdrr.matrix import Array, Constant, Matrix, Through
 from mdrr.privacy.fields import json_fields
 
 
@@ -106,8 +106,8 @@ def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
 def deviations(matrix: Matrix, pi: Array) -> Array:
     """The standard deviation of π̂_u for one report; for n reports divide by √n.
 
-    Constant: √(λ_u(1−λ_u))/s. Otherwise, with f = scores(1_u) so that π̂_u is the mean of f over
-    the reports, √(Σ_y λ_y·f(y)² − π_u²).
+    π̂_u is the mean of u's score f over the reports, so it is √(Σ_y λ_y·f(y)² − π_u²). A constant
+    matrix scores one of two numbers 1/s apart: √(λ_u(1−λ_u))/s.
 
     >>> from mdrr.matrix import Constant
     >>> deviations(Constant(2, diagonal=49152, off=16384), np.array([0.5, 0.5]))
@@ -116,8 +116,8 @@ def deviations(matrix: Matrix, pi: Array) -> Array:
     lam = matrix.forward(pi)
     if isinstance(matrix, Constant):
         return np.asarray(np.sqrt(lam * (1 - lam)) / matrix.signal)
-    scores = matrix.scores(np.eye(matrix.cells))
-    return np.asarray(np.sqrt(np.maximum(scores**2 @ lam - pi**2, 0.0)))
+    squares = Through(matrix, (matrix.cells,), (0,)).invert(lam, power=2)
+    return np.asarray(np.sqrt(np.maximum(squares - pi**2, 0.0)))
 
 
 def propagation(matrix: Matrix) -> float:

@@ -1,0 +1,214 @@
+"""A matrix seen through some of the attributes that its cells combine.
+
+A constant matrix over r cells stays constant: of k combinations of the kept attributes the true one
+is reported with probability s + o·r/k, each other one with o·r/k, and a reported cell shows which
+one it is. Through any other matrix the kept part of a report is no channel of its own, but every
+code still has a score f(x, y) for each kept combination x, with E[f(x, Y) | true cell] = 1 if the
+kept part of that cell is x, else 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import MatrixError
+from mdrr.matrix.constant import Constant
+from mdrr.matrix.protocol import Array, Codes, Matrix
+from mdrr.matrix.subset import Subset
+
+_MOST_ENTRIES = 2**24
+
+
+@dataclass(frozen=True)
+class Through:
+    """What a matrix over the product of `shape` says of the attributes at some `places`.
+
+    Arguments:
+        matrix: P, over the combinations of all attributes.
+        shape: how many categories each attribute has.
+        places: which attributes are kept, increasing; the kept cells combine them in that order.
+
+    Example:
+        >>> pair = Through(Constant(6, diagonal=40536, off=5000), (2, 3), (1,))
+        >>> pair.cells, pair.codes(np.array([0, 4, 5])).tolist()
+        (3, [0, 1, 2])
+        >>> pair.likelihood(np.array([0])).round(3)
+        array([[0.695, 0.153, 0.153]])
+    """
+
+    matrix: Matrix
+    shape: tuple[int, ...]
+    places: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if math.prod(self.shape) != self.matrix.cells:
+            raise MatrixError(f"shape {self.shape} does not have {self.matrix.cells} combinations")
+        known = [place for place in range(len(self.shape)) if place in self.places]
+        if not known or list(self.places) != known:
+            raise MatrixError(f"places {self.places} are not increasing places of {self.shape}")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The kept attributes' category counts."""
+        return tuple(self.shape[place] for place in self.places)
+
+    @property
+    def cells(self) -> int:
+        """k, the number of kept combinations."""
+        return math.prod(self.sizes)
+
+    @property
+    def constant(self) -> bool:
+        """Whether codes are kept cells, all but the true one equally likely."""
+        return isinstance(self.matrix, Constant)
+
+    @property
+    def outcomes(self) -> int:
+        """How many codes there are: kept cells if it is constant, else the matrix's own."""
+        return self.cells if self.constant else self.matrix.outcomes
+
+    @property
+    def likely(self) -> bool:
+        """Whether a code has a probability given a kept cell."""
+        return self.constant or len(self.places) == len(self.shape)
+
+    def codes(self, reported: Codes) -> npt.NDArray[np.int64]:
+        """What the kept attributes see of reported codes, each below `outcomes`."""
+        found = reported.astype(np.int64)
+        if not self.constant or len(self.places) == len(self.shape):
+            return found
+        return self._kept(found)
+
+    def digits(self, cells: Codes) -> tuple[npt.NDArray[np.int64], ...]:
+        """The kept attributes' categories in some kept cells."""
+        return np.unravel_index(cells, self.sizes)
+
+    def _kept(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The kept part of the matrix's cells."""
+        kept = np.zeros_like(cells)
+        for place in self.places:
+            after = math.prod(self.shape[place + 1 :])
+            kept = kept * self.shape[place] + cells // after % self.shape[place]
+        return kept
+
+    @property
+    def signal(self) -> float:
+        """s of a constant channel, as if nothing was left out."""
+        return self._constant.signal
+
+    @property
+    def floor(self) -> float:
+        """o·r/k of a constant channel: the probability of each cell that is not the true one."""
+        return self._constant.floor * self.matrix.cells / self.cells
+
+    @property
+    def hit(self) -> float:
+        """The score of the cell that is reported, of a constant channel."""
+        return (1 - self.floor) / self.signal
+
+    @property
+    def miss(self) -> float:
+        """The score of every other cell."""
+        return -self.floor / self.signal
+
+    @property
+    def _constant(self) -> Constant:
+        if not isinstance(self.matrix, Constant):
+            raise MatrixError(f"a {self.matrix.kind} matrix has no single signal: ask its `scores`")
+        return self.matrix
+
+    @cached_property
+    def scores(self) -> Array:
+        """f[cell, code]: written out, `(k, outcomes)`."""
+        cells = self.cells if self.constant else self.matrix.cells
+        if self.cells * cells > _MOST_ENTRIES:
+            raise MatrixError(
+                f"{self.cells:,} combinations seen through {cells:,} cells are too many to list"
+            )
+        if self.constant:
+            return np.asarray(np.where(np.eye(self.cells, dtype=bool), self.hit, self.miss))
+        indicators = np.zeros((self.cells, cells))
+        indicators[self._kept(np.arange(cells)), np.arange(cells)] = 1.0
+        return self.matrix.scores(indicators)
+
+    @cached_property
+    def even(self) -> Array:
+        """How likely each code is if all true cells are equally likely."""
+        if self.constant:
+            return np.full(self.cells, 1 / self.cells)
+        return self.matrix.forward(np.full(self.matrix.cells, 1 / self.matrix.cells))
+
+    def invert(self, table: Array, at: int = -1, power: int = 1) -> Array:
+        """Σ_y f(x, y)^power · table(…, y, …): an axis of codes becomes one of cells."""
+        if self.constant:
+            hit, miss = self.hit**power, self.miss**power
+            return np.asarray((hit - miss) * table + miss * table.sum(axis=at, keepdims=True))
+        return np.moveaxis(np.moveaxis(table, at, -1) @ (self.scores**power).T, -1, at)
+
+    def score(self, functional: Array, at: int = -1) -> Array:
+        """Σ_x f(x, y) · functional(…, x, …): an axis of cells becomes one of codes."""
+        if self.constant:
+            return self.invert(functional, at)
+        return np.moveaxis(np.moveaxis(functional, at, -1) @ self.scores, -1, at)
+
+    def forward(self, table: Array, at: int = -1) -> Array:
+        """Σ_x P(y | x) · table(…, x, …): an axis of cells becomes one of codes."""
+        self._check_likely()
+        if self.constant:
+            return np.asarray(self.signal * table + self.floor * table.sum(axis=at, keepdims=True))
+        return np.moveaxis(self.matrix.forward(np.moveaxis(table, at, -1)), -1, at)
+
+    def backward(self, values: Array, at: int = -1) -> Array:
+        """Σ_y P(y | x) · values(…, y, …): an axis of codes becomes one of cells."""
+        self._check_likely()
+        if self.constant:
+            return self.forward(values, at)
+        return np.moveaxis(self.matrix.backward(np.moveaxis(values, at, -1)), -1, at)
+
+    def likelihood(self, codes: Codes) -> Array:
+        """P(y | x) for each code y: (u,) to (u, k)."""
+        self._check_likely()
+        if not self.constant:
+            return self.matrix.likelihood(codes)
+        rows = np.full((len(codes), self.cells), self.floor)
+        rows[np.arange(len(codes)), codes] += self.signal
+        return rows
+
+    def _check_likely(self) -> None:
+        if not self.likely:
+            raise MatrixError(
+                f"some of the attributes of a {self.matrix.kind} matrix have no channel of their "
+                "own: keep all of them, or ask for scores"
+            )
+
+    @property
+    def square(self) -> float:
+        """Σ_x E f(x, Y)² if all true cells are equally likely; if constant, whatever they are."""
+        if self.constant:
+            return self.hit**2 + (self.cells - 1) * self.miss**2
+        return float((self.scores**2 @ self.even).sum())
+
+    @property
+    def swing(self) -> float:
+        """The most that one report moves a cell's score."""
+        return 1 / self.signal if self.constant else float(np.ptp(self.scores, axis=1).max())
+
+    @cached_property
+    def evenness(self) -> float:
+        """How evenly the noise of the cells is spread over all directions, at most 1.
+
+        (Σλ)²/Σλ² of the eigenvalues of its covariance, if all cells were equally frequent, over the
+        number of directions; 1 after constant matrices, and nearly so after subsets. A banded one's
+        inverse has most of its noise in few.
+        """
+        if isinstance(self.matrix, Constant | Subset) or not self.likely or self.cells < 3:
+            return 1.0
+        centred = self.scores - (self.scores @ self.even)[:, None]
+        covariance = (centred * self.even) @ centred.T
+        total = float(np.trace(covariance))
+        return min(total**2 / float((covariance**2).sum()) / (self.cells - 1), 1.0)
