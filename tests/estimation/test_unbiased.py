@@ -81,8 +81,11 @@ def test_the_variance_follows_the_mass(which):
     """Were the mass another, the variance would be what people with that mass show.
 
     The sets are a category each; people are moved into it until it has the mass asked for. Of one
-    attribute the noise of a report depends on that mass alone, so the stated parabola is exact.
+    attribute the noise of a report depends on that mass alone, so the stated parabola is exact but
+    for a part of a dense cluster: there E f² is taken to rise by 1 with the mass, and here rises by
+    .9, so that from one mass to the other, .6 away, its .5 is misjudged by up to .06, an eighth.
     """
+    close = 0.05 + (0.125 if which == "mixed" else 0.0)  # questionnaires hold ±3 % other people
     design = DESIGNS[which]
     few, many = people(4000), people(4000)
     few[1] = np.where(np.arange(4000) < 40, 1, 0).astype(np.uint8)
@@ -95,7 +98,7 @@ def test_the_variance_follows_the_mass(which):
         ]
         for mass in (0.01, 0.3, 0.6):
             one, other = (found.variance(mass) for found in stated)
-            assert one == pytest.approx(other, rel=0.05)  # questionnaires hold ±3 % other people
+            assert one == pytest.approx(other, rel=close)
         assert stated[0].error ** 2 == pytest.approx(stated[0].variance(stated[0].centre))
 
 
