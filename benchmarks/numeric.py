@@ -63,7 +63,7 @@ def by_default(counts: np.ndarray, epsilon: float, cells: int, ordered: str) -> 
     domain = mdrr.Domain((mdrr.Attribute("a", tuple(range(cells)), kind="ordinal"),))
     design = mdrr.independent(domain, epsilon={"a": epsilon}, ordered=ordered)
     assert design.clusters[0].matrix.outcomes == len(counts)
-    tally = mdrr.tally_codes([[np.arange(len(counts))]], design, counts=[counts])
+    tally = mdrr.tally([[np.arange(len(counts))]], design, counts=[counts])
     return np.asarray(mdrr.estimate(tally, design).table("a").values)
 
 

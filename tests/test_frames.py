@@ -1,3 +1,6 @@
+import json
+
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -20,8 +23,10 @@ from mdrr.frames import (
 from mdrr.matrix import constant_matrix
 from mdrr.matrix.banded import Banded
 from mdrr.protocols import independent, sampled
+from mdrr.randomizer import randomize_codes
+from mdrr.response import Report
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 from tests.backends import BACKENDS
 from tests.cases import MIXED, designs
 
@@ -89,7 +94,7 @@ def test_every_backend_sends_the_same_for_the_same_bytes(backend):
         codes = report_codes(reports, design)
         direct = randomize(pa.table(PEOPLE), design, source=SeededSource(5))
         assert backend.to_dict(reports) == direct.to_pydict()
-        assert tally(reports, design) == tally_reports(codes, design) == tally(direct, design)
+        assert tally(reports, design) == tally_codes(codes, design) == tally(direct, design)
 
 
 def test_sampled_designs_say_which_questionnaire_and_leave_the_rest_null(backend):
@@ -288,7 +293,7 @@ def test_reports_that_are_no_combination_travel_as_numbers(backend, design):
     assert coded
     assert all(v is None or v == int(v) for name in coded for v in values[name])
     whole = report_codes(reports, design)
-    assert tally(reports, design) == tally_reports(whole, design)
+    assert tally(reports, design) == tally_codes(whole, design)
     assert report_table(whole, design).to_pydict() == values
     wrong = {**values, coded[0]: [None if v is None else 10**6 for v in values[coded[0]]]}
     with pytest.raises(TallyError, match="is outside 0…"):
@@ -301,3 +306,51 @@ def test_an_attribute_that_takes_the_reports_own_column_is_refused():
     assert tally(randomize(people, independent(domain, p=0.5)), independent(domain, p=0.5)).n == 2
     with pytest.raises(SchemaError, match="rename the attribute"):
         randomize(people, sampled(domain, 1, epsilon=1.0))
+
+
+@pytest.mark.parametrize("name", ["mixed", "unequal", "labels", "subsets"])
+def test_a_tally_is_the_same_in_whatever_form_the_reports_come(name):
+    design = designs()[name]
+    rng = np.random.default_rng(1)
+    people = [rng.integers(size, size=300) for size in design.domain.shape]
+    reports = randomize_codes(people, design, SeededSource(1))
+    wanted = tally(reports, design)
+    assert wanted.n == 300
+    arrays = [batch.codes for batch in reports.batches]
+    single = [
+        Report(design.fingerprint, q, tuple(map(int, row)))
+        for q, batch in enumerate(reports.batches)
+        for row in zip(*batch.codes, strict=True)
+    ]
+    assert tally(report_table(reports, design), design) == wanted
+    assert tally(arrays, design) == wanted
+    assert tally([[c.tolist() for c in codes] for codes in arrays], design) == wanted
+    assert tally(single, design) == wanted
+    assert tally(iter(single), design) == wanted
+    assert tally([json.loads(report.to_json()) for report in single], design) == wanted
+    counted = [group.counts.tolist() for group in wanted.groups]
+    assert tally([group.codes for group in wanted.groups], design, counts=counted) == wanted
+    assert tally([], design).n == 0
+
+
+@pytest.mark.parametrize(
+    ("reports", "counts", "complaint"),
+    [
+        (Report("15f2", 0, (1,)), None, r"goes in a list: mdrr.tally\(\[report\], design\)"),
+        ({"design": "15f2"}, None, "goes in a list"),
+        (["{}"], None, "a report has a 'design', a 'questionnaire' and 'codes'"),
+        ([3], None, "a report has a 'design', a 'questionnaire' and 'codes'"),
+        (pl.DataFrame(PEOPLE), [[1]], "counts go with arrays of codes"),
+    ],
+)
+def test_what_cannot_be_tallied_is_refused_with_what_to_do(reports, counts, complaint):
+    with pytest.raises(TallyError, match=complaint):
+        tally(reports, DESIGN, counts=counts)
+
+
+def test_a_tally_and_a_swapped_order_are_refused():
+    counted = tally(randomize(pl.DataFrame(PEOPLE), DESIGN), DESIGN)
+    with pytest.raises(TallyError, match=r"tallies add up with \+"):
+        tally(counted, DESIGN)
+    with pytest.raises(TallyError, match="the reports come first, then the design"):
+        tally(DESIGN, pl.DataFrame(PEOPLE))

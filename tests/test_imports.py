@@ -20,6 +20,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mdrr"
 ORDER = (
     "errors",
     "columns",
+    "response",
     "respondent",
     "domain",
     "source",

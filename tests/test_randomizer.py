@@ -42,8 +42,8 @@ def test_in_bulk_as_one_by_one(name):
             a.name: a.categories[column[i]]
             for a, column in zip(design.domain.attributes, codes, strict=True)
         }
-        report = respond(fields, record, source.read)
-        alone.append((report["questionnaire"], report["codes"]))
+        report = respond(record, fields, source)
+        alone.append((report.questionnaire, list(report.codes)))
     assert as_rows(randomize_codes(codes, design, SeededSource(name))) == alone
 
 

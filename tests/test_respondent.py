@@ -8,6 +8,7 @@ import pytest
 
 from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
 from mdrr.respondent import check, draw, fingerprint, record_bytes, respond
+from mdrr.source import BytesSource
 from tests.cases import designs, unequal_questionnaires, weights_of
 
 ALONE = """
@@ -23,9 +24,30 @@ import mdrr.respondent
 matrix = {"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}
 design = {"mdrr": 1, "attributes": [{"name": "a", "categories": ["no", "yes"]}],
           "questionnaires": [{"weight": 1, "clusters": [{"attributes": ["a"], "matrix": matrix}]}]}
-report = mdrr.respondent.respond(design, {"a": "yes"})
-print(json.dumps([report["codes"][0] in (0, 1), "numpy" in sys.modules, "scipy" in sys.modules]))
+report = mdrr.respondent.respond({"a": "yes"}, design)
+print(json.dumps([report.codes[0] in (0, 1), "numpy" in sys.modules, "scipy" in sys.modules]))
 """
+
+
+class Filled:
+    """A source whose bytes are all the same, and which notes how many were asked for."""
+
+    def __init__(self, fill, asked):
+        self.fill, self.asked = fill, asked
+
+    def read(self, count):
+        self.asked.append(count)
+        return bytes([self.fill]) * count
+
+
+def places(value, path=()):
+    """The path to every part of parsed JSON."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in steps:
+        if key != "fingerprint":
+            yield (*path, key)
+            if isinstance(part, dict | list):
+                yield from places(part, (*path, key))
 
 
 def test_it_runs_on_the_standard_library_alone():
@@ -42,16 +64,14 @@ def test_one_read_of_the_same_length_whatever_the_answers(name):
     fields = json.loads(design.to_json())
     asked = []
 
-    def read(count, fill):
-        asked.append(count)
-        return bytes([fill]) * count
-
     for end in (0, -1):
         record = {a.name: a.categories[end] for a in design.domain.attributes}
         for fill in (0, 255):
-            report = respond(fields, record, lambda n, fill=fill: read(n, fill))
-            assert set(report) == {"design", "questionnaire", "codes"}
-            assert report["design"] == design.fingerprint
+            report = respond(record, fields, Filled(fill, asked))
+            assert set(report.to_dict()) == {"design", "questionnaire", "codes"}
+            assert report.fingerprint == design.fingerprint
+            assert respond(record, design, Filled(fill, [])) == report
+            report.check(design)
     assert asked == [design.record_bytes] * 4
     assert record_bytes(fields) == design.record_bytes
 
@@ -90,15 +110,15 @@ def stretch_end(matrix, cell, u):
 
 def test_the_system_is_the_default_source():
     fields = json.loads(designs()["one"].to_json())
-    seen = {respond(fields, {"a": "a0"})["codes"][0] for _ in range(300)}
+    seen = {respond({"a": "a0"}, fields).codes[0] for _ in range(300)}
     assert seen == {0, 1, 2, 3}  # each is missing with probability below 0.9^300 = 2e-14
 
 
 def test_only_the_answers_to_what_is_asked_are_needed():
     fields = json.loads(unequal_questionnaires().to_json())
     last = (2**16 - 1).to_bytes(2, "little")
-    report = respond(fields, {"b": "b1"}, lambda n: last + bytes(n - 2))
-    assert report["questionnaire"] == 2
+    report = respond({"b": "b1"}, fields, BytesSource(last + bytes(record_bytes(fields) - 2)))
+    assert report.questionnaire == 2
 
 
 @pytest.mark.parametrize(
@@ -114,7 +134,7 @@ def test_only_the_answers_to_what_is_asked_are_needed():
 def test_a_bad_record_is_refused_without_repeating_the_answer(record, complaint):
     fields = json.loads(designs()["one"].to_json())
     with pytest.raises(SchemaError) as error:
-        respond(fields, record)
+        respond(record, fields)
     assert str(error.value) == complaint
     assert "secret" not in str(error.value)
 
@@ -124,7 +144,7 @@ def test_a_design_that_was_changed_is_refused():
     assert check(fields) == fingerprint(fields) == fields["fingerprint"]
     fields["attributes"][0]["categories"][0] = "other"
     with pytest.raises(DesignError, match="not as published"):
-        respond(fields, {"a": "a1"})
+        respond({"a": "a1"}, fields)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +162,19 @@ def test_an_unfair_matrix_is_refused(matrix, complaint):
     del fields["fingerprint"]
     fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
     with pytest.raises(MatrixError) as error:
-        respond(fields, {"a": "a1"})
+        respond({"a": "a1"}, fields)
     assert complaint in str(error.value)
     assert isinstance(error.value, MdrrError)
 
 
-@pytest.mark.parametrize("fill", [b"", b"\0"])
-def test_too_few_random_bytes_are_refused(fill):
+@pytest.mark.parametrize("given", [b"", b"\0"])
+def test_too_few_random_bytes_are_refused(given):
+    class Short:
+        def read(self, count):
+            return given
+
     with pytest.raises(MdrrError, match="random bytes are needed"):
-        respond(json.loads(designs()["one"].to_json()), {"a": "a0"}, read=lambda _: fill)
+        respond({"a": "a0"}, designs()["one"], Short())
 
 
 @pytest.mark.parametrize(
@@ -173,9 +197,37 @@ def test_a_questionnaire_that_cannot_be_is_refused(change, says):
     design.pop("fingerprint", None)
     change(design)
     with pytest.raises(DesignError, match=says):
-        respond(design, {"a": "a0"})
+        respond({"a": "a0"}, design)
 
 
 def test_a_design_must_be_parsed_json():
     with pytest.raises(DesignError, match="parsed"):
-        respond("{}", {"a": "a0"})
+        respond({"a": "a0"}, "{}")
+    with pytest.raises(DesignError, match=r"the record comes first"):
+        respond(json.loads(designs()["one"].to_json()), {"a": "a0"})
+
+
+@pytest.mark.parametrize("name", ["ordered", "subsets", "unequal"])
+@pytest.mark.parametrize("value", [None, "drop", 1.5, "x", [], {}, [[]], -1], ids=repr)
+def test_a_malformed_design_is_one_clear_error(name, value):
+    """Whatever part of a design is missing or of another type, the error is one of ours."""
+    published = designs()[name]
+    record = {a.name: a.categories[0] for a in published.domain.attributes}
+    refused = 0
+    for path in places(json.loads(published.to_json())):
+        design = json.loads(published.to_json())
+        del design["fingerprint"]
+        place = design
+        for key in path[:-1]:
+            place = place[key]
+        if value == "drop":
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+        try:
+            report = respond(record, design)
+        except MdrrError:  # and no other
+            refused += 1
+        else:  # what the randomizer does not use: a kind, edges, another label
+            assert all(type(code) is int for code in report.codes), path
+    assert refused > 20

@@ -11,8 +11,9 @@ from mdrr.errors import TallyError
 from mdrr.matrix import constant_matrix
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
+from mdrr.response import Report
 from mdrr.source import SeededSource
-from mdrr.tallies import Tally, tally_codes, tally_reports, tally_responses
+from mdrr.tallies import Tally, tally_codes, tally_responses
 from tests.cases import designs, domain_of
 
 D = independent(domain_of(2, 3), p=0.5)
@@ -45,7 +46,7 @@ def test_distinct_reports_are_counted(name):
         for q, batch in enumerate(reports.batches)
         for row in zip(*batch.codes, strict=True)
     )
-    tally = tally_reports(reports, design)
+    tally = tally_codes(reports, design)
     assert counted(tally) == wanted
     assert tally.n == reports.n == 500
 
@@ -53,7 +54,7 @@ def test_distinct_reports_are_counted(name):
 @pytest.mark.parametrize("name", designs())
 def test_tallies_add_and_come_back_from_json(name):
     design = designs()[name]
-    first, second = (tally_reports(reports_of(design, seed=s), design) for s in (1, 2))
+    first, second = (tally_codes(reports_of(design, seed=s), design) for s in (1, 2))
     both = first + second
     assert counted(both) == counted(first) + counted(second)
     assert both == second + first
@@ -69,11 +70,13 @@ def test_responses_one_by_one_count_the_same():
     design = designs()["unequal"]
     reports = reports_of(design)
     responses = [
-        {"design": design.fingerprint, "questionnaire": q, "codes": [int(c) for c in row]}
+        Report(design.fingerprint, q, tuple(int(c) for c in row), id=f"{q} {row}")
         for q, batch in enumerate(reports.batches)
         for row in zip(*batch.codes, strict=True)
     ]
-    assert tally_responses(responses, design) == tally_reports(reports, design)
+    assert tally_responses(responses, design) == tally_codes(reports, design)
+    parsed = (json.loads(report.to_json()) for report in responses)
+    assert tally_responses(parsed, design) == tally_codes(reports, design)
     assert tally_responses([], design).n == 0
 
 
@@ -105,10 +108,46 @@ def test_keys_beyond_63_bits_are_told_apart():
 
 
 def test_counts_stay_exact_up_to_2_to_the_53():
-    big = 2**52 + 1
-    tally = tally_codes([[np.array([0]), np.array([1])]], D, counts=[np.array([big])])
-    assert tally.n == big
-    assert Tally.from_json(tally.to_json(), D).n == big
+    codes = [[np.array([0, 0, 1]), np.array([1, 1, 2])]]
+    tally = tally_codes(codes, D, counts=[np.array([2**52 + 1, 2**52 - 4, 2])])
+    assert tally.n == 2**53 - 1
+    assert tally.groups[0].counts.tolist() == [2**53 - 3, 2]
+    assert tally.groups[0].marginal(0).tolist() == [2**53 - 3, 2]
+    assert tally.groups[0].pair(0, 1).sum() == 2**53 - 1
+    assert Tally.from_json(tally.to_json(), D) == tally
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [[2**53], [2**52, 2**52], [2**53 - 1, 1], [2**63 - 1, 2**63 - 1], np.array([2**64 - 1], "u8")],
+)
+def test_more_people_than_can_be_counted_exactly_are_refused(counts):
+    codes = [[np.zeros(len(counts), int), np.zeros(len(counts), int)]]
+    with pytest.raises(TallyError, match=r"fewer than 2\^53 people"):
+        tally_codes(codes, D, counts=[counts])
+
+
+def test_tallies_that_add_up_to_too_many_are_refused():
+    half = tally_codes([[np.array([0]), np.array([1])]], D, counts=[[2**52]])
+    with pytest.raises(TallyError, match=r"fewer than 2\^53 people"):
+        _ = half + half
+
+
+@pytest.mark.parametrize(
+    ("clusters", "size"), [(62, 2), (63, 2), (64, 2), (65, 2), (39, 3), (40, 3), (41, 3), (80, 3)]
+)
+def test_reports_are_told_apart_and_in_order_around_63_bits(clusters, size):
+    """So many clusters that a report's number needs all of 63 bits, or more: 3^40 > 2^63."""
+    design = independent(domain_of(*[size] * clusters), epsilon=1.0 * clusters)
+    rng = np.random.default_rng(clusters)
+    rows = rng.integers(size, size=(40, clusters))
+    for j in (0, 1, clusters - 1):  # the same but for one answer, at either end
+        rows = np.concatenate([rows, (rows[:10] + (np.arange(clusters) == j)) % size])
+    tally = tally_codes([list(rows.T)], design)
+    found = list(zip(*(c.tolist() for c in tally.groups[0].codes), strict=True))
+    wanted = Counter(map(tuple, rows.tolist()))
+    assert found == sorted(wanted)
+    assert tally.groups[0].counts.tolist() == [wanted[row] for row in found]
 
 
 def test_other_designs_reports_are_refused():
@@ -118,7 +157,7 @@ def test_other_designs_reports_are_refused():
     with pytest.raises(TallyError, match="Use the design they were made under"):
         TALLY.check(other)
     with pytest.raises(TallyError, match="not under"):
-        tally_reports(reports_of(other), D)
+        tally_codes(reports_of(other), D)
     with pytest.raises(TallyError, match="not under"):
         Tally.from_json(TALLY.to_json(), other)
     with pytest.raises(TypeError):
@@ -194,18 +233,12 @@ def test_what_is_no_tally_is_refused(text):
         Tally.from_json(text, D)
 
 
-@pytest.mark.parametrize("response", [None, 3, [], {}, {"design": D.fingerprint, "codes": [0, 0]}])
-def test_what_is_no_response_is_refused(response):
-    with pytest.raises(TallyError, match="a 'design', a 'questionnaire' and 'codes'"):
-        tally_responses([response], D)
-
-
 def test_a_tally_is_shown_in_a_line():
     assert repr(TALLY) == f"<Tally of design {D.fingerprint[:12]}: 4 reports, 3 distinct>"
 
 
 def test_bulk_reports_are_counted_as_they_come():
     reports = reports_of(D)
-    assert tally_codes(reports, D) == tally_reports(reports, D)
+    assert tally_codes(reports, D).n == 500
     with pytest.raises(TallyError, match="counts go with arrays"):
         tally_codes(reports, D, counts=[np.ones(500, dtype=np.int64)])

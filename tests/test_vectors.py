@@ -11,12 +11,12 @@ import mdrr.randomizer
 import mdrr.respondent
 from mdrr.design import Design
 from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError, TallyError
+from mdrr.frames import tally
 from mdrr.matrix import matrix_from_dict
 from mdrr.matrix.constant import Constant
 from mdrr.randomizer import randomize_codes
 from mdrr.respondent import record_bytes, respond
 from mdrr.source import BytesSource
-from mdrr.tallies import tally_responses
 from scripts.make_vectors import texts
 
 FOLDER = Path(__file__).resolve().parents[1] / "vectors"
@@ -32,8 +32,8 @@ def single(vector: dict) -> list[dict]:
     """The reports by the single-record randomizer."""
     return [
         respond(
-            vector["design"], person["record"], BytesSource(bytes.fromhex(person["bytes"])).read
-        )
+            person["record"], vector["design"], BytesSource(bytes.fromhex(person["bytes"]))
+        ).to_dict()
         for person in vector["people"]
     ]
 
@@ -90,8 +90,8 @@ def test_canonical_text_and_fingerprint_are_reproduced(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reports_can_be_tallied(name):
     vector = load(name)
-    tally = tally_responses(wanted(vector), Design.from_dict(vector["design"]))
-    assert tally.n == len(vector["people"])
+    counted = tally(wanted(vector), Design.from_dict(vector["design"]))
+    assert counted.n == len(vector["people"])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,15 +123,15 @@ def test_what_is_bad_is_refused(case):
         with pytest.raises((DesignError, MatrixError, SchemaError)):
             Design.from_dict(case["design"])
         with pytest.raises((DesignError, MatrixError, SchemaError)):
-            respond(case["design"], record)
+            respond(record, case["design"])
     elif case["kind"] == "record":
         with pytest.raises(SchemaError) as error:
-            respond(case["design"], case["record"])
+            respond(case["record"], case["design"])
         assert "'a'" in str(error.value)
         assert "'w'" not in str(error.value), "an answer must not reach a log"
     else:
         with pytest.raises(TallyError):
-            tally_responses([case["report"]], Design.from_dict(case["design"]))
+            tally([case["report"]], Design.from_dict(case["design"]))
 
 
 def test_every_kind_of_badness_is_there():

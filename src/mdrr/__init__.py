@@ -24,6 +24,7 @@ _HOMES = {
     "MdrrError": "errors",
     "Query": "query",
     "Questionnaire": "design",
+    "Report": "response",
     "SeededSource": "source",
     "Survey": "survey",
     "SystemSource": "source",
@@ -49,8 +50,6 @@ _HOMES = {
     "split_questionnaire": "planning",
     "synthesize": "synthesis",
     "tally": "frames",
-    "tally_codes": "tallies",
-    "tally_responses": "tallies",
     "weigh": "weighting",
 }
 _MODULES = ("datasets", "numeric", "plots", "privacy", "theory")
@@ -68,6 +67,7 @@ __all__ = [
     "MdrrError",
     "Query",
     "Questionnaire",
+    "Report",
     "SeededSource",
     "Survey",
     "SystemSource",
@@ -97,8 +97,6 @@ __all__ = [
     "split_questionnaire",
     "synthesize",
     "tally",
-    "tally_codes",
-    "tally_responses",
     "theory",
     "weigh",
     "__version__",
@@ -124,11 +122,12 @@ if TYPE_CHECKING:
     from mdrr.randomizer import randomize_codes
     from mdrr.reporting import report
     from mdrr.respondent import respond
+    from mdrr.response import Report
     from mdrr.securesum.ways import dependences
     from mdrr.source import SeededSource, SystemSource
     from mdrr.survey import Survey
     from mdrr.synthesis import synthesize
-    from mdrr.tallies import Tally, tally_codes, tally_responses
+    from mdrr.tallies import Tally
     from mdrr.weighting import weigh
 
 

@@ -8,7 +8,7 @@ instead, `a+b (code)`. Columns of other names never leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError, TallyError
 from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column
 from mdrr.randomizer import Batch, Codes, Reports, cells_of, randomize_codes
+from mdrr.response import Report, check_fingerprint
 from mdrr.source import Source
-from mdrr.tallies import Tally, tally_reports
+from mdrr.tallies import Tally, tally_codes, tally_responses
 
 QUESTIONNAIRE = "questionnaire"
 """The column that says which questionnaire a person answered."""
@@ -65,14 +66,50 @@ def randomize(people: Any, design: Design, *, source: Source | None = None) -> A
     return _like(people, report_table(reports, design), design)
 
 
-def tally(reports: Any, design: Design) -> Tally:
-    """Count the distinct reports of a frame.
+def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) -> Tally:
+    """Count distinct reports, in whatever form they come.
 
     Arguments:
-        reports: what `randomize` gives, from any number of people.
-        design: the design they were made under; checked where the frame carries its fingerprint.
+        reports: a frame as `randomize` gives it; what `randomize_codes` gives; single Reports, or
+            their JSON, parsed; or, per questionnaire, one integer array of codes per cluster.
+        design: the design they were made under; checked wherever the reports state a fingerprint.
+        counts: with arrays of codes, how often each report occurs, an integer array per
+            questionnaire; once by default.
+
+    Example:
+        >>> from mdrr.protocols import independent
+        >>> from mdrr.respondent import respond
+        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+        >>> tally([respond({"a": "x"}, design) for _ in range(9)], design).n
+        9
+        >>> tally([[[0, 1]]], design, counts=[[70, 30]]).n
+        100
     """
-    return tally_reports(report_codes(reports, design), design)
+    first: Any = design
+    if not isinstance(first, Design):
+        raise TallyError("the reports come first, then the design: mdrr.tally(reports, design)")
+    if isinstance(reports, Tally):
+        raise TallyError("this is a tally already; tallies add up with +")
+    if isinstance(reports, Report | Mapping):
+        raise TallyError("a single report goes in a list: mdrr.tally([report], design)")
+    if isinstance(reports, Iterator | set | frozenset):
+        reports = list(reports)
+    listed = isinstance(reports, list | tuple)
+    if isinstance(reports, Reports) or (listed and _are_codes(reports, counts)):
+        return tally_codes(reports, design, counts=counts)
+    if counts is not None:
+        raise TallyError("counts go with arrays of codes; other reports occur once each")
+    if listed:
+        return tally_responses(reports, design)
+    return tally_codes(report_codes(reports, design), design)
+
+
+def _are_codes(reports: Sequence[Any], counts: object) -> bool:
+    """Whether a list holds codes, questionnaire by questionnaire, and not single reports."""
+    single = (Report, Mapping, str, bytes)
+    return counts is not None or (
+        bool(reports) and not isinstance(reports[0], single) and hasattr(reports[0], "__len__")
+    )
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
@@ -108,7 +145,7 @@ def report_codes(frame: Any, design: Design) -> Reports:
         design: the design they were made under.
     """
     if (stated := stated_fingerprint(frame)) is not None:
-        Tally(stated, ()).check(design)
+        check_fingerprint(stated, design)
     wanted = report_columns(design)
     if QUESTIONNAIRE in wanted and QUESTIONNAIRE not in _names(_wrap(frame)):
         raise TallyError(

@@ -8,49 +8,56 @@ One person reads a fixed number of bytes, whatever she is asked and answers. Wit
 questionnaires the first draw picks one; then each cluster takes one draw, little-endian.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import secrets
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import accumulate
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
+from mdrr.response import Report
+
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.source import Source
 
 TOTALS = (2**16, 2**32, 2**48)
 
 
 def respond(
-    design: Mapping[str, Any],
-    record: Mapping[str, Any],
-    read: Callable[[int], bytes] = secrets.token_bytes,
-) -> dict[str, Any]:
+    record: Mapping[str, Any], design: Design | Mapping[str, Any], source: Source | None = None
+) -> Report:
     """Randomize one record under a design (paper, Protocols 1 and 2).
 
     Arguments:
-        design: the design's JSON, parsed.
         record: her true answer to each attribute, `{name: label}`; it is not kept anywhere.
-        read: gives random bytes; the system's CSPRNG unless a test says otherwise.
+        design: how to randomize: an `mdrr.Design`, or its JSON, parsed.
+        source: where the bytes come from; the system's CSPRNG by default.
 
     Returns:
-        `{"design": fingerprint, "questionnaire": which, "codes": [one integer per cluster]}`.
+        The report: the design's fingerprint, which questionnaire she got, one code per cluster.
 
     Example:
         >>> matrix = {"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}
         >>> design = {"mdrr": 1, "attributes": [{"name": "a", "categories": ["no", "yes"]}],
         ...     "questionnaires": [{"weight": 1, "clusters": [
         ...         {"attributes": ["a"], "matrix": matrix}]}]}
-        >>> respond(design, {"a": "yes"}, read=lambda n: bytes([0, 128]))["codes"]
-        [1]
+        >>> respond({"a": "yes"}, design).codes in ((0,), (1,))
+        True
     """
+    design = _fields(design, record)
     mark = check(design)
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     questionnaires = design["questionnaires"]
-    stream = read(record_bytes(design))
-    if len(stream) != record_bytes(design):
-        raise MdrrError(f"{record_bytes(design)} random bytes are needed, {len(stream)} were read")
+    needed = record_bytes(design)
+    stream = secrets.token_bytes(needed) if source is None else source.read(needed)
+    if len(stream) != needed:
+        raise MdrrError(f"{needed} random bytes are needed, {len(stream)} were read")
     used = 0
 
     def uniform(total: int) -> int:
@@ -69,7 +76,20 @@ def respond(
         for name in cluster["attributes"]:
             cell = cell * len(labels[name]) + position(labels[name], record.get(name), name)
         codes.append(draw(cluster["matrix"], cell, uniform(total_of(cluster["matrix"]))))
-    return {"design": mark, "questionnaire": chosen, "codes": codes}
+    return Report(mark, chosen, tuple(codes))
+
+
+def _fields(design: Design | Mapping[str, Any], record: object) -> Mapping[str, Any]:
+    """A design as its parsed JSON."""
+    if isinstance(design, Mapping):
+        if "mdrr" not in design and isinstance(record, Mapping) and "mdrr" in record:
+            raise DesignError("the record comes first, then the design: respond(record, design)")
+        return design
+    if not hasattr(design, "to_dict"):
+        raise DesignError(
+            f"a design is an mdrr.Design or its JSON, parsed, not a {type(design).__name__}"
+        )
+    return design.to_dict()
 
 
 def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
@@ -106,8 +126,17 @@ def total_of(matrix: Mapping[str, Any]) -> int:
 
 def check(design: Mapping[str, Any]) -> str:
     """The design's fingerprint, or an error when it is not as published or its draws are unfair."""
-    if not isinstance(design, Mapping):
-        raise DesignError(f"a design is its JSON, parsed, not a {type(design).__name__}")
+    try:
+        return _checked(design)
+    except MdrrError:
+        raise
+    except KeyError as error:
+        raise DesignError(f"the design has no {error.args[0]!r}") from None
+    except (TypeError, AttributeError, ValueError, IndexError):
+        raise DesignError("the design is not as published: it cannot be read") from None
+
+
+def _checked(design: Mapping[str, Any]) -> str:
     mark = fingerprint(design)
     if design.get("mdrr") != 1 or design.get("fingerprint", mark) != mark:
         raise DesignError("the design is not as published: its format or fingerprint is another")
@@ -136,11 +165,14 @@ def check(design: Mapping[str, Any]) -> str:
         raise DesignError("the questionnaires' weights do not sum to 2^16, 2^32 or 2^48")
     for cluster in (c for q in questionnaires for c in q["clusters"]):
         matrix, cells = cluster["matrix"], prod(sizes.get(n, 0) for n in cluster["attributes"])
-        if matrix["kind"] == "constant":
+        if not all(_whole(value) for key, value in matrix.items() if key != "kind"):
+            fits = False
+        elif matrix["kind"] == "constant":
             fits = matrix["cells"] == cells and 0 < matrix["off"] < matrix["diagonal"]
         elif matrix["kind"] == "dense":
             rows = matrix["weights"]
-            fits = len(rows) == cells and min(map(min, rows)) >= 0 and len(set(map(sum, rows))) == 1
+            fits = len(rows) == cells and min(map(min, rows)) >= 0
+            fits = fits and len({(len(row), sum(row)) for row in rows}) == 1
         elif matrix["kind"] == "banded":
             codes, band = cells + 2 * matrix["width"], 2 * matrix["width"] + 1
             room = matrix["total"] - codes * matrix["low"]
@@ -156,6 +188,11 @@ def check(design: Mapping[str, Any]) -> str:
         if not fits or total_of(matrix) not in TOTALS:
             raise MatrixError(f"the weights for {'+'.join(cluster['attributes'])!r} are not fair")
     return mark
+
+
+def _whole(value: object) -> bool:
+    """Whether a value is an integer, or a list of such at any depth."""
+    return all(map(_whole, value)) if isinstance(value, list | tuple) else type(value) is int
 
 
 def record_bytes(design: Mapping[str, Any]) -> int:

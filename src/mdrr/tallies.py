@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,12 @@ import numpy.typing as npt
 from mdrr.design import Design
 from mdrr.errors import TallyError
 from mdrr.randomizer import Codes, Reports, smallest_unsigned
+from mdrr.response import Report, check_fingerprint
 
 FORMAT = 1
 """The version of the tally's JSON form."""
+MOST = 2**53
+"""A tally holds fewer people, so that every sum of its counts is exact, also as a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +98,7 @@ class Tally:
 
     def check(self, design: Design) -> None:
         """Refuse a design whose fingerprint is not the tally's."""
-        if self.fingerprint != design.fingerprint:
-            raise TallyError(
-                f"these reports were made under the design {self.fingerprint[:12]}…, not under "
-                f"{design.fingerprint[:12]}…. Use the design they were made under"
-            )
+        check_fingerprint(self.fingerprint, design)
 
     def to_dict(self) -> dict[str, Any]:
         """The tally as JSON-ready integers."""
@@ -132,32 +131,27 @@ class Tally:
             if isinstance(error, TallyError):
                 raise
             raise TallyError(f"this is not a tally: {error!r}") from None
-        cls(stated, ()).check(design)
+        check_fingerprint(stated, design)
         return tally_codes([g[0] for g in groups], design, counts=[g[1] for g in groups])
 
 
 def tally_reports(reports: Reports, design: Design) -> Tally:
     """Count the distinct reports of a bulk randomization."""
-    Tally(reports.fingerprint, ()).check(design)
-    return tally_codes([batch.codes for batch in reports.batches], design)
+    return tally_codes(reports, design)
 
 
-def tally_responses(responses: Iterable[Mapping[str, Any]], design: Design) -> Tally:
-    """Count reports as `respond` gives them, one by one, each checked against the design.
+def tally_responses(reports: Iterable[object], design: Design) -> Tally:
+    """Count single reports, each checked against the design.
 
     Arguments:
-        responses: `{"design": fingerprint, "questionnaire": which, "codes": [one per cluster]}`.
+        reports: Reports, or their JSON, parsed.
         design: the design they were made under.
-
-    Example:
-        >>> from mdrr.domain import Attribute, Domain
-        >>> from mdrr.protocols import independent
-        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
-        >>> sent = {"design": design.fingerprint, "questionnaire": 0, "codes": [1]}
-        >>> tally_responses([sent, sent], design).groups[0].counts
-        array([2])
     """
-    seen = Counter(_response(fields, design) for fields in responses)
+    seen: Counter[tuple[int, tuple[int, ...]]] = Counter()
+    for given in reports:
+        report = given if isinstance(given, Report) else Report.from_dict(given)
+        report.check(design)
+        seen[report.questionnaire, report.codes] += 1
     codes, counts = [], []
     for q, questionnaire in enumerate(design.questionnaires):
         mine = sorted((report, times) for (which, report), times in seen.items() if which == q)
@@ -167,33 +161,11 @@ def tally_responses(responses: Iterable[Mapping[str, Any]], design: Design) -> T
     return tally_codes(codes, design, counts=counts)
 
 
-def _response(fields: Mapping[str, Any], design: Design) -> tuple[int, tuple[int, ...]]:
-    try:
-        stated, which, codes = fields["design"], fields["questionnaire"], fields["codes"]
-    except (KeyError, TypeError):
-        raise TallyError("a report has a 'design', a 'questionnaire' and 'codes'") from None
-    Tally(str(stated), ()).check(design)
-    if type(which) is not int or not 0 <= which < len(design.questionnaires):
-        raise TallyError(
-            f"a report is to questionnaire {which!r}, the design has {len(design.questionnaires)}"
-        )
-    clusters = design.questionnaires[which].clusters
-    if not isinstance(codes, list | tuple) or len(codes) != len(clusters):
-        raise TallyError(f"a report to questionnaire {which} needs {len(clusters)} codes")
-    for code, cluster in zip(codes, clusters, strict=True):
-        if type(code) is not int or not 0 <= code < cluster.matrix.outcomes:
-            raise TallyError(
-                f"a report of {cluster.name!r} is not a whole number in "
-                f"0…{cluster.matrix.outcomes - 1}"
-            )
-    return which, tuple(codes)
-
-
 def tally_codes(
     codes: Sequence[Sequence[Codes]] | Reports,
     design: Design,
     *,
-    counts: Sequence[npt.NDArray[np.int64]] | None = None,
+    counts: Sequence[Sequence[int] | npt.NDArray[np.integer[Any]]] | None = None,
 ) -> Tally:
     """Count distinct reports given as codes, checking every code against the design.
 
@@ -205,7 +177,8 @@ def tally_codes(
     if isinstance(codes, Reports):
         if counts is not None:
             raise TallyError("counts go with arrays of codes; Reports occur once each")
-        return tally_reports(codes, design)
+        check_fingerprint(codes.fingerprint, design)
+        codes = [batch.codes for batch in codes.batches]
     if len(codes) != len(design.questionnaires):
         raise TallyError(
             f"codes for {len(codes)} questionnaires, the design has {len(design.questionnaires)}"
@@ -225,7 +198,7 @@ def tally_codes(
                 raise TallyError(
                     f"a report of {cluster.name!r} is outside 0…{cluster.matrix.outcomes - 1}"
                 )
-        times = np.ones(len(columns[0]), dtype=np.int64) if counts is None else counts[q]
+        times = np.asarray(np.ones(len(columns[0]), np.int64) if counts is None else counts[q])
         if times.shape != columns[0].shape or (
             len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1)
         ):
@@ -237,15 +210,14 @@ def tally_codes(
 
 
 def _integers(values: object) -> list[int]:
-    if not isinstance(values, list) or any(type(v) is not int or v >= 2**53 for v in values):
+    if not isinstance(values, list) or any(type(v) is not int or v >= MOST for v in values):
         raise TallyError("a tally holds lists of whole numbers below 2^53")
     return values
 
 
-def _distinct(
-    columns: Sequence[Codes], counts: npt.NDArray[np.int64], sizes: tuple[int, ...]
-) -> Group:
+def _distinct(columns: Sequence[Codes], counts: npt.NDArray[Any], sizes: tuple[int, ...]) -> Group:
     """Group equal rows. Keys are mixed-radix numbers, re-ranked whenever they would overflow."""
+    _check_total(counts)
     if not len(counts):
         return Group(tuple(columns), counts.astype(np.int64), sizes)
     key = columns[0].astype(np.int64)
@@ -259,6 +231,12 @@ def _distinct(
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     totals = np.bincount(inverse, weights=counts, minlength=len(first))
     return Group(tuple(c[first] for c in columns), np.rint(totals).astype(np.int64), sizes)
+
+
+def _check_total(counts: npt.NDArray[Any]) -> None:
+    """Refuse more people than a float or a JSON number counts exactly."""
+    if len(counts) and int(counts.max()) * len(counts) >= MOST and sum(counts.tolist()) >= MOST:
+        raise TallyError("a tally holds fewer than 2^53 people: more cannot be counted exactly")
 
 
 def merged(groups: Iterable[Group]) -> Group:

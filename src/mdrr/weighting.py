@@ -15,7 +15,7 @@ from mdrr.estimation import Estimate, WeightedJoint, adjust
 from mdrr.frames import report_codes
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, Reports
-from mdrr.tallies import Group, Tally, tally_reports
+from mdrr.tallies import Group, Tally, tally_codes
 
 WEIGHT = "weight"
 """The name of the column of weights."""
@@ -43,7 +43,7 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
         [1.167, 1.167, 1.167, 0.75, 0.75]
     """
     codes = report_codes(reports, design)
-    tally = tally_reports(codes, design)
+    tally = tally_codes(codes, design)
     weights = record_weights(codes, tally, adjust(tally, design, **options))
     nw = require("narwhals", "frames")
     wrapped = nw.from_native(reports)

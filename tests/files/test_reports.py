@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from mdrr.errors import SchemaError, TallyError
-from mdrr.files import read_reports, reports, stated_design, tally_files, write_reports
+from mdrr.files import read_reports, reports, stated_fingerprint, tally_files, write_reports
 from mdrr.frames import report_codes, report_table, tally
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
@@ -27,7 +27,7 @@ def made(design, n=60, seed=1):
 def test_reports_come_back_as_written_in_every_format(tmp_path, name, design):
     first, second = made(design), made(design, 3, seed=2)
     assert write_reports(tmp_path / name, [first, second], design) == 63
-    assert stated_design(tmp_path / name) == design.fingerprint
+    assert stated_fingerprint(tmp_path / name) == design.fingerprint
     whole = pa.concat_tables([report_table(first, design), report_table(second, design)])
     back = [report_table(chunk, design) for chunk in read_reports(tmp_path / name, design)]
     assert pa.concat_tables(back).equals(whole)
@@ -60,7 +60,7 @@ def test_a_csv_file_says_its_design_beside_it_and_may_lose_it(tmp_path):
     write_reports(path, [made(ONE)], ONE)
     assert json.loads(beside.read_text()) == {"design": ONE.fingerprint}
     beside.unlink()
-    assert stated_design(path) is None
+    assert stated_fingerprint(path) is None
     assert tally_files([path], ONE).n == 60
     beside.write_text("{}")
     with pytest.raises(TallyError, match="does not state a design"):
@@ -78,7 +78,7 @@ def test_an_old_sidecar_never_stands_beside_new_rows(tmp_path, monkeypatch):
     other = independent(MIXED, p=0.6)
     with pytest.raises(KeyboardInterrupt):
         write_reports(path, [made(other, 5)], other)
-    assert stated_design(path) is None
+    assert stated_fingerprint(path) is None
     assert tally_files([path], other).n == 5
 
 
@@ -103,17 +103,20 @@ GOOD = {"design": ONE.fingerprint, "questionnaire": 0, "codes": [0, 0, 0, 0]}
     ("line", "complaint"),
     [
         ("secret", "line 2: not a report"),
-        ("[1]", "line 2: not a report"),
-        ({**GOOD, "design": "0" * 64}, "line 2: made under the design 000000000000"),
-        ({"codes": [0, 0, 0, 0]}, "line 2: made under the design None"),
+        ("[1]", "line 2: a report has a .design."),
+        (
+            {**GOOD, "design": "0" * 64},
+            "line 2: these reports were made under the design 000000000000",
+        ),
+        ({"codes": [0, 0, 0, 0]}, "line 2: a report has a 'design', a 'questionnaire' and 'codes'"),
         ({**GOOD, "questionnaire": 1}, "line 2: the questionnaire is not in 0…0"),
-        ({**GOOD, "questionnaire": True}, "line 2: the questionnaire is not in 0…0"),
-        ({**GOOD, "codes": [0, 0, 0]}, "line 2: needs 4 codes"),
-        ({**GOOD, "codes": "0000"}, "line 2: needs 4 codes"),
+        ({**GOOD, "questionnaire": True}, "line 2: the 'questionnaire' of a report is a whole"),
+        ({**GOOD, "codes": [0, 0, 0]}, "line 2: .* needs 4 codes"),
+        ({**GOOD, "codes": "0000"}, "line 2: the 'codes' of a report are a list"),
         ({**GOOD, "codes": [0, 2, 0, 0]}, "line 2: the code of 'smokes' is not in 0…1"),
-        ({**GOOD, "codes": [0, -1, 0, 0]}, "line 2: the code of 'smokes' is not in 0…1"),
-        ({**GOOD, "codes": [0, 1.0, 0, 0]}, "line 2: the code of 'smokes' is not in 0…1"),
-        ({**GOOD, "codes": [0, None, 0, 0]}, "line 2: the code of 'smokes' is not in 0…1"),
+        ({**GOOD, "codes": [0, -1, 0, 0]}, "line 2: the 'codes' of a report are whole"),
+        ({**GOOD, "codes": [0, 1.0, 0, 0]}, "line 2: the 'codes' of a report are whole"),
+        ({**GOOD, "codes": [0, None, 0, 0]}, "line 2: the 'codes' of a report are whole"),
     ],
 )
 def test_a_bad_line_is_named_by_its_number(tmp_path, line, complaint):

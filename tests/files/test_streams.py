@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 from mdrr.errors import SchemaError, TallyError
-from mdrr.files import read_people, read_reports, stated_design, tables, write_reports, write_tables
+from mdrr.files import (
+    read_people,
+    read_reports,
+    stated_fingerprint,
+    tables,
+    write_reports,
+    write_tables,
+)
 from mdrr.files.streams import Rejoined, opened
 from mdrr.frames import encode
 from mdrr.protocols import independent
@@ -67,7 +74,7 @@ def test_reports_on_stdin_state_no_design(monkeypatch, tmp_path):
     write_reports("r.csv", [made], design)
     (tmp_path / "-.mdrr.json").write_text("{}")
     stdin_of(monkeypatch, (tmp_path / "r.csv").read_text(encoding="utf-8"))
-    assert stated_design("-") is None
+    assert stated_fingerprint("-") is None
     (back,) = read_reports("-", design)
     assert [c.tolist() for c in back.batches[0].codes] == [
         c.tolist() for c in made.batches[0].codes

@@ -56,9 +56,9 @@ def one_by_one(design: Design, record: dict[str, int], source) -> Drawn:
     labels = {a.name: a.categories[record[a.name]] for a in design.domain.attributes}
     which, codes = [], [[] for _ in design.questionnaires]
     for _ in range(N["single"]):
-        report = respond(fields, labels, source.read)
-        which.append(report["questionnaire"])
-        codes[which[-1]].append(report["codes"])
+        report = respond(labels, fields, source)
+        which.append(report.questionnaire)
+        codes[which[-1]].append(report.codes)
     shapes = [len(q.clusters) for q in design.questionnaires]
     return Drawn(
         np.array(which),

@@ -93,9 +93,9 @@ def load_tally(paths: Sequence[Path], design: Design, *, quiet: bool = False) ->
 
 def say_unchecked(paths: Sequence[Path]) -> None:
     """Say once that some files do not state the design they were made under."""
-    from mdrr.files import stated_design
+    from mdrr.files import stated_fingerprint
 
-    silent = [path for path in paths if stated_design(path) is None]
+    silent = [path for path in paths if stated_fingerprint(path) is None]
     if silent:
         others = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
         note(f"Note: {silent[0]}{others} does not say its design, so it is taken on trust")

@@ -15,6 +15,7 @@ from mdrr.cli.options import DesignFile, MaybeOut, SurveyFile
 from mdrr.errors import DesignError, MdrrError
 from mdrr.respondent import check
 from mdrr.respondent import respond as randomize
+from mdrr.response import Report
 
 EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
 
@@ -22,16 +23,15 @@ EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
 def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None) -> None:
     """Answer a survey here; see what leaves. True answers are kept nowhere."""
     published = _read(design)
-    report = randomize(published, _Asking(published, _words(survey, published)))
+    report = randomize(_Asking(published, _words(survey, published)), published)
     for line in _in_words(published, report):
         print(line, file=sys.stderr)
-    text = json.dumps(report, separators=(",", ":"))
     if out is None:
-        print(text)
+        print(report.to_json())
         return
     from mdrr.files.whole import write_text
 
-    write_text(out, text + "\n")
+    write_text(out, report.to_json() + "\n")
     print(f"Wrote {out}.", file=sys.stderr)
 
 
@@ -69,7 +69,7 @@ def _read(path: Path) -> dict[str, Any]:
         check(design)
     except MdrrError as error:
         raise DesignError(f"{path}: {error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except ValueError:
         raise DesignError(f"{path}: not a design") from None
     return dict(design)
 
@@ -88,12 +88,12 @@ def _words(survey: Path | None, design: Mapping[str, Any]) -> dict[str, tuple[st
     return {q.attribute.name: (q.text, list(q.labels)) for q in questions}
 
 
-def _in_words(design: Mapping[str, Any], report: Mapping[str, Any]) -> list[str]:
+def _in_words(design: Mapping[str, Any], report: Report) -> list[str]:
     """What leaves, as labels."""
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     lines = ["", "This leaves. It may or may not be what you answered:"]
-    clusters = design["questionnaires"][report["questionnaire"]]["clusters"]
-    for cluster, code in zip(clusters, report["codes"], strict=True):
+    clusters = design["questionnaires"][report.questionnaire]["clusters"]
+    for cluster, code in zip(clusters, report.codes, strict=True):
         if cluster["matrix"]["kind"] not in ("constant", "dense"):
             lines.append(f"  {' + '.join(cluster['attributes'])}: the number {code}")
             continue

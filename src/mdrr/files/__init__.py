@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdrr.files.reports import read_reports, stated_design, tally_files, write_reports
+from mdrr.files.reports import read_reports, stated_fingerprint, tally_files, write_reports
 from mdrr.files.tables import read_people, read_tables, write_tables
 from mdrr.files.whole import whole, write_text
 
@@ -10,7 +10,7 @@ __all__ = [
     "read_people",
     "read_reports",
     "read_tables",
-    "stated_design",
+    "stated_fingerprint",
     "tally_files",
     "whole",
     "write_reports",

@@ -28,12 +28,13 @@ from mdrr.files.tables import (
 from mdrr.files.whole import whole
 from mdrr.frames import FINGERPRINT, report_codes, report_columns, report_table
 from mdrr.randomizer import Batch, Reports, smallest_unsigned
-from mdrr.tallies import Tally, tally_reports
+from mdrr.response import Report, check_fingerprint
+from mdrr.tallies import Tally, tally_codes
 
 _LINES = 1 << 16
 
 
-def stated_design(path: str | Path) -> str | None:
+def stated_fingerprint(path: str | Path) -> str | None:
     """The fingerprint a file of reports states, or None when it states none."""
     kind = file_format(path)
     if kind == "parquet":
@@ -41,9 +42,10 @@ def stated_design(path: str | Path) -> str | None:
         return None if stated is None else stated.decode()
     if kind == "jsonl":
         with opened(path) as (lines, _):
-            first = next((line for line in lines if line.strip()), b"{}").decode("utf-8")
-        named = _line(first, f"{path}: line 1").get("design")
-        return None if named is None else str(named)
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    return _line(line, f"{str(path)!r}: line {number}").fingerprint
+        return None
     if str(path) == STDIN or not sidecar(path).exists():
         return None
     try:
@@ -67,8 +69,11 @@ def read_reports(
         design: the design they were made under; refused when the file states another.
         on_progress: called with the share done after each chunk.
     """
-    if (stated := stated_design(path)) is not None:
-        _same(stated, design, path)
+    if (stated := stated_fingerprint(path)) is not None:
+        try:
+            check_fingerprint(stated, design)
+        except TallyError as error:
+            raise TallyError(f"{str(path)!r}: {error}") from None
     if file_format(path) == "jsonl":
         yield from _read_lines(path, design, on_progress)
         return
@@ -93,7 +98,7 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
     if file_format(path) == "jsonl":
         return _write_lines(path, reports, design)
     tables = (report_table(chunk, design) for chunk in reports)
-    return write_tables(path, tables, design=design.fingerprint)
+    return write_tables(path, tables, fingerprint=design.fingerprint)
 
 
 def tally_files(
@@ -109,7 +114,7 @@ def tally_files(
     stack: list[Tally] = []
     for i, path in enumerate(paths):
         for chunk in read_reports(path, design, _share_of(on_progress, i, len(paths))):
-            stack.append(tally_reports(chunk, design))
+            stack.append(tally_codes(chunk, design))
             # Merging equals keeps the work within a logarithm of the number of chunks.
             while len(stack) > 1 and _distinct(stack[-2]) <= 2 * _distinct(stack[-1]):
                 stack.append(stack.pop() + stack.pop())
@@ -133,13 +138,6 @@ def _share_of(
     return lambda share: on_progress((file + share) / files)
 
 
-def _same(stated: str, design: Design, path: str | Path) -> None:
-    try:
-        Tally(stated, ()).check(design)
-    except TallyError as error:
-        raise TallyError(f"{str(path)!r}: {error}") from None
-
-
 def _numbered(table: Any, names: Sequence[str]) -> Any:
     """The same table with some columns as numbers, where a CSV file gave them as text."""
     pa = require("pyarrow", "frames")
@@ -154,29 +152,23 @@ def _numbered(table: Any, names: Sequence[str]) -> Any:
     return table
 
 
-def _line(text: str, where: str) -> dict[str, Any]:
-    try:
-        content = json.loads(text)
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise TallyError(f"{where}: not a report. A report is a JSON object with 'codes'")
-    return content
-
-
 def _read_lines(
     path: str | Path, design: Design, on_progress: OnProgress | None
 ) -> Iterator[Reports]:
     with opened(path) as (lines, share):
-        rows: list[list[list[int]]] = [[] for _ in design.questionnaires]
+        rows: list[list[tuple[int, ...]]] = [[] for _ in design.questionnaires]
         where: list[list[int]] = [[] for _ in design.questionnaires]
         held, seen = 0, False
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            q, codes = _checked(line.decode("utf-8"), design, f"{str(path)!r}: line {number}")
-            rows[q].append(codes)
-            where[q].append(held)
+            report = _line(line, f"{str(path)!r}: line {number}")
+            try:
+                report.check(design)
+            except TallyError as error:
+                raise TallyError(f"{str(path)!r}: line {number}: {error}") from None
+            rows[report.questionnaire].append(report.codes)
+            where[report.questionnaire].append(held)
             held += 1
             if held == _LINES:
                 yield _chunk(rows, where, design)
@@ -190,29 +182,19 @@ def _read_lines(
             raise TallyError(f"{str(path)!r} holds no reports")
 
 
-def _checked(text: str, design: Design, where: str) -> tuple[int, list[int]]:
-    """Which questionnaire a line answers, and its codes, all within the design."""
-    content = _line(text, where)
-    if content.get("design") != design.fingerprint:
-        raise TallyError(
-            f"{where}: made under the design {str(content.get('design'))[:12]}…, not under "
-            f"{design.fingerprint[:12]}…. Use the design the reports were made under"
-        )
-    q, codes = content.get("questionnaire", 0), content.get("codes")
-    if type(q) is not int or not 0 <= q < len(design.questionnaires):
-        raise TallyError(f"{where}: the questionnaire is not in 0…{len(design.questionnaires) - 1}")
-    clusters = design.questionnaires[q].clusters
-    if not isinstance(codes, list) or len(codes) != len(clusters):
-        raise TallyError(f"{where}: needs {len(clusters)} codes, one per cluster")
-    for cluster, code in zip(clusters, codes, strict=True):
-        if type(code) is not int or not 0 <= code < cluster.matrix.outcomes:
-            raise TallyError(
-                f"{where}: the code of {cluster.name!r} is not in 0…{cluster.matrix.outcomes - 1}"
-            )
-    return q, codes
+def _line(text: bytes, where: str) -> Report:
+    """The report on a line of a file."""
+    try:
+        return Report.from_dict(json.loads(text.decode("utf-8")))
+    except UnicodeDecodeError:
+        raise
+    except TallyError as error:
+        raise TallyError(f"{where}: {error}") from None
+    except (ValueError, RecursionError):
+        raise TallyError(f"{where}: not a report. A report is a JSON object with 'codes'") from None
 
 
-def _chunk(rows: list[list[list[int]]], where: list[list[int]], design: Design) -> Reports:
+def _chunk(rows: list[list[tuple[int, ...]]], where: list[list[int]], design: Design) -> Reports:
     batches = []
     for codes, at, questionnaire in zip(rows, where, design.questionnaires, strict=True):
         clusters = questionnaire.clusters
@@ -234,8 +216,7 @@ def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -
                 for row, *codes in zip(
                     batch.rows.tolist(), *(c.tolist() for c in batch.codes), strict=True
                 ):
-                    report = {"design": design.fingerprint, "questionnaire": q, "codes": codes}
-                    lines[row] = json.dumps(report, separators=(",", ":"))
+                    lines[row] = Report(design.fingerprint, q, tuple(codes)).to_json()
             out.writelines(f"{line}\n".encode() for line in lines)
             count += chunk.n
     return count

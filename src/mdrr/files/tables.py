@@ -90,13 +90,13 @@ def sidecar(path: str | Path) -> Path:
     return Path(f"{path}.mdrr.json")
 
 
-def write_tables(path: str | Path, tables: Iterable[Any], *, design: str | None = None) -> int:
+def write_tables(path: str | Path, tables: Iterable[Any], *, fingerprint: str | None = None) -> int:
     """Write tables one after the other as CSV or Parquet, whole or not at all.
 
     Arguments:
         path: ends in .csv, .tsv (also .gz) or .parquet.
         tables: PyArrow tables of one schema, whose metadata a Parquet file keeps.
-        design: the fingerprint of the design, if these are reports; a CSV file has it beside it.
+        fingerprint: of the design, if these are reports; a CSV file has it beside it.
 
     Returns:
         How many rows were written.
@@ -121,8 +121,8 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, design: str | None 
             raise MdrrError(f"there is nothing to write to {str(path)!r}")
         # An old sidecar must never stand beside new rows, wherever this is interrupted.
         sidecar(path).unlink(missing_ok=True)
-    if design is not None and kind != "parquet":
-        write_text(sidecar(path), json.dumps({"design": design}) + "\n")
+    if fingerprint is not None and kind != "parquet":
+        write_text(sidecar(path), json.dumps({"design": fingerprint}) + "\n")
     return rows
 
 
