@@ -83,5 +83,9 @@ class ProtocolError(MdrrError):
     """A secure-sum run that must stop."""
 
 
+class AbortedError(ProtocolError):
+    """A secure-sum run that ended without a total because of others, not of what was given."""
+
+
 class ExtraError(MdrrError, ImportError):
     """An optional dependency that is not installed."""

@@ -1,4 +1,4 @@
-"""`mdrr relay`, `party`, `aggregator` and `securesum demo`, as real processes."""
+"""`mdrr securesum demo`, `relay`, `party` and `aggregator`, as real processes."""
 
 import json
 import re
@@ -23,19 +23,22 @@ from mdrr.source import SeededSource
 
 def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mdrr", *args], capture_output=True, text=True, timeout=timeout
+        [sys.executable, "-m", "mdrr", "securesum", *args],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
 
 
 @pytest.mark.parametrize("mode", ["paper", "aggregators"])
 def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> None:
-    done = mdrr_says("securesum", "demo", "--parties", "4", "--mode", mode, "--json")
+    done = mdrr_says("demo", "--n", "4", "--mode", mode, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     domain = mdrr.datasets.adult_domain()
     codes = [column[:4] for column in mdrr.encode(mdrr.datasets.adult(), domain)]
     exact = from_codes(codes, domain)
-    assert np.allclose(answer["dependences"], exact.values)
+    assert np.allclose(answer["values"], exact.values)
     assert answer["privacy"]["epsilon"] is None
     clusters = mdrr.cluster(exact, domain, max_cells=100, min_dependence=0.1)
     assert [tuple(one) for one in answer["clusters"]] == list(clusters)
@@ -44,7 +47,7 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> Non
 
 
 def test_the_demo_prints_a_matrix_and_what_it_cost() -> None:
-    done = mdrr_says("securesum", "demo", "--parties", "3", "--epsilon", "100")
+    done = mdrr_says("demo", "--n", "3", "--epsilon", "100")
     assert done.returncode == 0, done.stderr
     assert "Dependences of 3 people" in done.stdout
     assert "Clusters:" in done.stdout
@@ -85,7 +88,7 @@ def test_a_record_that_cannot_be_read_is_refused_before_anybody_is_asked(
 def relaying(folder: Path, *args: str) -> Iterator[dict[str, str]]:
     """A relay for three people; its address and the organiser's id."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "mdrr", "relay", "--parties", "3", "--minimum", "3", *args,
+        [sys.executable, "-m", "mdrr", "securesum", "relay", "--n", "3", "--minimum", "3", *args,
          "--port", "0", "--key", str(folder / "organiser.key")],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -127,15 +130,15 @@ def test_a_party_refuses_another_organiser_too_few_people_and_unknown_answers(
     ("args", "reason"),
     [
         (["--minimum", "2"], "at least 3"),
-        (["--mode", "magic"], "not known"),
-        (["--parties", "2"], "fewer than the minimum"),
+        (["--mode", "magic"], "'magic' is not one of 'paper', 'aggregators'"),
+        (["--n", "2"], "fewer than the minimum"),
         (["--domain", "missing.toml"], "no file"),
     ],
 )
 def test_a_relay_refuses_terms_that_protect_nobody(
     args: list[str], reason: str, tmp_path: Path
 ) -> None:
-    base = ["relay", "--parties", "5", "--minimum", "5", "--port", "0"]
+    base = ["relay", "--n", "5", "--minimum", "5", "--port", "0"]
     done = mdrr_says(*base, "--key", str(tmp_path / "k"), *args)
     assert done.returncode == 2
     assert reason in done.stderr
@@ -210,3 +213,18 @@ def test_the_operator_is_told_how_to_close_a_batch(tmp_path: Path) -> None:
         kinds = [one.kind for one in client.fetch(5.0, kinds=("close",))]
         client.close()
     assert kinds == ["close"]
+
+
+def test_a_run_that_ends_because_others_are_missing_has_its_own_exit_code(
+    relay: dict[str, str], tmp_path: Path
+) -> None:
+    record = tmp_path / "me.json"
+    domain = mdrr.datasets.adult_domain()
+    record.write_text(json.dumps({each.name: each.categories[0] for each in domain.attributes}))
+    done = mdrr_says(
+        "party", "--relay", relay["url"], "--organiser", relay["organiser"],
+        "--record", str(record), "--state", str(tmp_path), "--patience", "1",
+    )  # fmt: skip
+    assert done.returncode == 3
+    assert "mdrr: stopped at step 'roster': no signed roster arrived in time" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -29,10 +29,7 @@ COMMANDS = (
     ("report", "Analysis"),
     ("dependence", "Which attributes go together"),
     ("cluster", "Which attributes go together"),
-    ("relay", "Dependences without trust"),
-    ("party", "Dependences without trust"),
-    ("aggregator", "Dependences without trust"),
-    ("securesum", "Dependences without trust"),
+    ("securesum", "Which attributes go together"),
     ("demo", "See it work"),
     ("reproduce", "The paper"),
 )

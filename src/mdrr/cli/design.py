@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.inputs import keep_apart
+from mdrr.cli.inputs import keep_apart, read_groups
 from mdrr.cli.options import AsJson, Epsilon, Force, MaybeOut, P
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import note, print_json, print_table, print_text
@@ -53,7 +53,7 @@ def design(
     given = {
         "p": p,
         "epsilon": epsilon,
-        "clusters": parse_clusters(clusters) if clusters else None,
+        "clusters": read_groups(clusters, read.domain.names) if clusters else None,
         "size": size,
         "report": report,
         "ordered": ordered,
@@ -86,15 +86,6 @@ def settings(default: Settings | None, protocol: str | None, given: Mapping[str,
         kept = {key: getattr(base, key) for key in ("clusters", "size", "report", "ordered")}
         chosen = kept | chosen
     return Settings(protocol or base.protocol, **chosen)
-
-
-def parse_clusters(text: str) -> tuple[tuple[str, ...], ...]:
-    """Clusters written 'a+b,c'.
-
-    >>> parse_clusters("a+b, c")
-    (('a', 'b'), ('c',))
-    """
-    return tuple(tuple(n.strip() for n in part.split("+")) for part in text.split(","))
 
 
 def summary(made: Design) -> dict[str, Any]:

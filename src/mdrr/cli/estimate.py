@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
+from mdrr.cli.inputs import keep_apart, load_design, load_tally, read_names
 from mdrr.cli.methods import estimated, read_options
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method, MethodOption
 from mdrr.cli.screen import note, print_json, print_table, print_text
@@ -45,7 +45,8 @@ def estimate(
 
     keep_apart(out, [*reports, design])
     made = load_design(design)
-    asked = [split(names) for names in table or made.domain.names]
+    asked = [read_names(text, made.domain.names) for text in table or ()]
+    asked = asked or [(name,) for name in made.domain.names]
     for names in asked:
         check_names(made.domain, names)
     if out is not None:
@@ -77,15 +78,6 @@ def estimate(
         print_text(f"How: {why}.")
     for each in tables:
         say_bias(made, method, each.attributes)
-
-
-def split(names: str) -> tuple[str, ...]:
-    """Attributes written 'sex,income'.
-
-    >>> split("sex, income")
-    ('sex', 'income')
-    """
-    return tuple(name.strip() for name in names.split(","))
 
 
 def say_bias(design: Design, method: str, names: Sequence[str]) -> None:

@@ -10,9 +10,10 @@ import typer
 from typer.core import TyperGroup
 
 from mdrr.cli.screen import take_notes
-from mdrr.errors import MdrrError
+from mdrr.errors import AbortedError, MdrrError
 
 BAD_INPUT = 2
+ABORTED = 3
 INTERRUPTED = 130
 
 
@@ -31,7 +32,7 @@ class Guarded(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run, then exit: 0 when done, 2 on bad input, 130 when interrupted."""
+        """Run, then exit: 0 done, 2 bad input, 3 aborted by others, 130 interrupted."""
         take_notes()
         try:
             result = super().main(args, "mdrr", complete_var, False, windows_expand_args, **extra)
@@ -39,6 +40,8 @@ class Guarded(TyperGroup):
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
             fail(f"{_sentence(error.format_message())} {_help_of(error)}")
+        except AbortedError as error:
+            fail(str(error), ABORTED)
         except MdrrError as error:
             fail(str(error))
         except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +49,34 @@ def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: boo
             f"{out} holds a design ({held[:12]}…), and reports made under it cannot be read "
             "without it. Nothing was written. Name another file"
         )
+
+
+def read_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Groups of attributes written 'a+b,c'; known names may hold these signs themselves.
+
+    >>> read_groups("a+b, c", ["a", "b", "c"])
+    (('a', 'b'), ('c',))
+    >>> read_groups("town, if any + a", ["a", "town, if any"])
+    (('town, if any', 'a'),)
+    """
+    known = "".join(f"{re.escape(name)}|" for name in sorted(names, key=len, reverse=True))
+    groups: list[tuple[str, ...]] = [()]
+    for name, sign in re.findall(rf"\s*({known}[^,+]*?)\s*(,|\+|$)", text):
+        groups[-1] += (name,)
+        if sign == ",":
+            groups.append(())
+        elif not sign:
+            break
+    return tuple(groups)
+
+
+def read_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Attributes written 'a,b' or 'a+b'.
+
+    >>> read_names("a, b+c", ["a", "b", "c"])
+    ('a', 'b', 'c')
+    """
+    return tuple(name for group in read_groups(text, names) for name in group)
 
 
 def load_domain(survey: Path | None, design: Path | None) -> Domain:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.dependence import load_dependences
-from mdrr.cli.inputs import keep_apart, load_domain
+from mdrr.cli.inputs import keep_apart, load_domain, read_groups
 from mdrr.cli.options import AsJson, Force, MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
@@ -64,9 +64,10 @@ def plan(
         seen |= set() if written is None else {written.resolve()}
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise MdrrError(f"{report}: the report is an HTML page; name a file that ends in .html")
-    tables = workload if workload in ("both", "pairs", "singles") else _tables(workload)
     known = None if dependences is None else load_dependences(dependences)
     domain = load_domain(survey, design)
+    whole = workload in ("both", "pairs", "singles")
+    tables = workload if whole else read_groups(workload, domain.names)
     found = rank(
         domain,
         n=n,
@@ -138,7 +139,3 @@ def plan(
         print_text(GUESSED)
     if done is not None:
         print_text(f"The best is '{found.best.name}'. {done}")
-
-
-def _tables(text: str) -> list[list[str]]:
-    return [[name.strip() for name in part.split("+")] for part in text.split(",")]

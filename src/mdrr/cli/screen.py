@@ -24,10 +24,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.table import Table
 
     listed = [list(row) for row in rows]
-    table = Table(title=title or None, title_justify="left", title_style="bold")
+    table = Table(title=_text(title) if title else None, title_justify="left", title_style="bold")
     for j, heading in enumerate(columns):
         number = bool(listed) and all(isinstance(row[j], int | float) for row in listed)
-        table.add_column(heading, justify="right" if number else "left", overflow="fold")
+        table.add_column(_text(heading), justify="right" if number else "left", overflow="fold")
     for row in listed:
         table.add_row(*(_text(value) for value in row))
     _console().print(table)
@@ -35,7 +35,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
 def print_text(text: str) -> None:
     """Print a line for people to read."""
-    _console().print(text, markup=False, highlight=False, soft_wrap=True)
+    _console().print(_text(text), soft_wrap=True)
 
 
 def step(text: str) -> None:
@@ -83,10 +83,12 @@ def _console() -> Any:
 
 
 def _text(value: object) -> Any:
+    """A value as it stands: a name such as `[net] income` is no markup, an escape no command."""
     from rich.text import Text
 
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return Text(str(value))
+        shown = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
+        return Text("".join(shown))
     if isinstance(value, int):
         return Text(f"{value:,}")
     return Text(f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}")

@@ -1,52 +1,76 @@
-"""`mdrr securesum`: a secure sum between real processes on this machine, to see how it works."""
+"""`mdrr securesum`: dependences without trust, by secure sums between real processes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
 from mdrr.cli.options import AsJson
+from mdrr.cli.screen import note, print_json, print_table, print_text, step
+from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.transport.client import RelayClient
     from mdrr.securesum.transport.roles import Outcome
     from mdrr.securesum.ways import Assessment
 
-EXAMPLE = "mdrr securesum demo --parties 30 --mode paper"
+EXAMPLE = "mdrr securesum demo --n 30 --mode paper"
+EXAMPLES = {
+    "demo": EXAMPLE,
+    "relay": "mdrr securesum relay --domain adult --mode paper --n 30 --key organiser.key",
+    "party": "mdrr securesum party --relay http://127.0.0.1:8765 --organiser ID --record me.json "
+    "--state me",
+    "aggregator": "mdrr securesum aggregator --relay http://127.0.0.1:8765 --organiser ID "
+    "--state agg --operator INE",
+}
 
-securesum = typer.Typer(help="Dependences without trust: secure sums between real processes.")
+Mode: TypeAlias = Annotated[
+    Literal["paper", "aggregators"],
+    typer.Option(help="paper: everyone deals shares to everyone; aggregators: two or three do."),
+]
+PairEpsilon: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
+    ),
+]
+Minimum: TypeAlias = Annotated[int, typer.Option(help="Open no total of fewer people.")]
+RelayUrl: TypeAlias = Annotated[str, typer.Option("--relay", help="Address of the relay.")]
+OrganiserId: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--organiser", help="The organiser's id, which you got from someone you trust."),
+]
+Patience: TypeAlias = Annotated[
+    float, typer.Option(help="Seconds to wait for others before giving up.")
+]
+
+securesum = typer.Typer(help="Measure dependences by secure sums: nobody sees another's answers.")
 
 
-@securesum.callback()
-def group() -> None:
-    """Dependences without trust: secure sums between real processes."""
-
-
-@securesum.command(epilog=f"Example: {EXAMPLE}")
+@securesum.command(epilog=f"Example: {EXAMPLES['demo']}")
 def demo(
-    parties: Annotated[int, typer.Option(help="How many people, one process each.")] = 30,
-    mode: Annotated[str, typer.Option(help="'paper' or 'aggregators'.")] = "paper",
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Randomize every pair first, spending this in all; exact without."),
-    ] = None,
-    minimum: Annotated[int, typer.Option(help="Open nothing for fewer people.")] = 3,
-    max_cells: Annotated[int, typer.Option(help="T_v: combinations a cluster may have.")] = 100,
-    min_dependence: Annotated[float, typer.Option(help="T_d: dependence that merges.")] = 0.1,
-    patience: Annotated[float, typer.Option(help="Seconds each waits for the others.")] = 120.0,
-    json: AsJson = False,
+    n: Annotated[int, typer.Option("--n", "-n", help="How many people, one process each.")] = 30,
+    mode: Mode = "paper",
+    epsilon: PairEpsilon = None,
+    minimum: Minimum = 3,
+    max_cells: Annotated[
+        int, typer.Option(help="T_v: most combinations a cluster may have.")
+    ] = 100,
+    min_dependence: Annotated[
+        float, typer.Option(help="T_d: least dependence that merges two.")
+    ] = 0.1,
+    patience: Patience = 120.0,
+    as_json: AsJson = False,
 ) -> None:
-    """Start a relay and one process per person on Adult rows; end with dependences and clusters."""
+    """Run a whole secure sum here: a relay and one process per person, on rows of Adult."""
     import tempfile
-    from pathlib import Path
 
     import numpy as np
 
-    from mdrr.cli.screen import note
-    from mdrr.columns import require
-
-    for module in ("uvicorn", "fastapi", "httpx"):
-        require(module, "server")
+    _require("uvicorn", "fastapi", "httpx")
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
@@ -54,7 +78,7 @@ def demo(
     from mdrr.securesum.ways import assess
 
     domain = adult_domain()
-    codes = [np.asarray(column)[:parties] for column in encode(adult(), domain)]
+    codes = [np.asarray(column)[:n] for column in encode(adult(), domain)]
     with tempfile.TemporaryDirectory(prefix="mdrr-securesum-") as folder:
         answer = run_demo(
             domain, codes, Path(folder),
@@ -65,50 +89,225 @@ def demo(
     if not question.matrices and not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
     note(answer["note"])
-    found = assess(question, totals, answer["people"])
-    show_assessment(found, max_cells, min_dependence, as_json=json)
+    _show_assessment(assess(question, totals, answer["n"]), max_cells, min_dependence, as_json)
 
 
-def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
-    """Print what a run opened: JSON for machines, dependences for people."""
-    from mdrr.cli.screen import note, print_json
+@securesum.command(epilog=f"Example: {EXAMPLES['relay']}")
+def relay(
+    n: Annotated[int, typer.Option("--n", "-n", help="How many people to wait for.")],
+    key: Annotated[Path, typer.Option(help="File of the organiser's keys; made if not there.")],
+    domain: Annotated[
+        str, typer.Option(help="What is asked: a survey file, a JSON list of attributes, or adult.")
+    ] = "adult",
+    mode: Mode = "aggregators",
+    epsilon: PairEpsilon = None,
+    minimum: Minimum = 10,
+    apart: Annotated[
+        int | None,
+        typer.Option(
+            help="Two groups that are opened must differ by this many people. Default: the minimum."
+        ),
+    ] = None,
+    aggregators: Annotated[
+        int | None,
+        typer.Option(help="How many aggregators to wait for. Default: those named, else 2."),
+    ] = None,
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Accept only this aggregator, by the id it prints; repeatable. Default: the first "
+            "to join.",
+        ),
+    ] = None,
+    purpose: Annotated[str, typer.Option(help="What the answers are for; everyone sees it.")] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8765,
+    patience: Annotated[
+        float, typer.Option(help="Seconds after which a batch closes with what has arrived.")
+    ] = 3600.0,
+) -> None:
+    """Organise a secure sum and relay its messages. Prints the address and the organiser's id."""
+    import json
 
-    if as_json:
-        print_json(
-            {
-                "people": outcome.people,
-                "question": outcome.terms.question.to_dict(),
-                "totals": outcome.totals.tolist(),
-                "note": outcome.note,
-            }
+    from mdrr.securesum.ask import read_domain
+    from mdrr.securesum.organiser import Organiser
+    from mdrr.securesum.question import Question, randomized_in_all
+    from mdrr.securesum.terms import make_terms
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.source import SystemSource
+
+    _require("uvicorn", "fastapi")
+    from mdrr.securesum.transport.relay import Relay
+    from mdrr.securesum.transport.serve import listen, serve
+
+    asked = read_domain(domain)
+    question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
+    source = SystemSource()
+    leader = load_or_make(key, source)
+    terms = make_terms(
+        mode, question, leader, source,
+        wanted=n, minimum=minimum, apart=apart, purpose=purpose,
+    )  # fmt: skip
+    organiser = Organiser(leader, terms, aggregators=aggregators, pins=aggregator or None)
+    bound = listen(host, port)
+    url = f"http://{host}:{bound.getsockname()[1]}"
+    print(json.dumps({"url": url, "organiser": leader.id, "terms": terms.digest}), flush=True)
+    relayed = Relay(organiser, patience=patience)
+    if mode == "aggregators":
+        step(
+            "To close the batch before everybody has reported (keep this to yourself): "
+            f"curl -X POST -H 'Authorization: Bearer {relayed.token}' {url}/v1/close"
         )
+    serve(relayed, bound)
+
+
+@securesum.command(epilog=f"Example: {EXAMPLES['party']}")
+def party(
+    relay: RelayUrl,
+    record: Annotated[Path, typer.Option(help="Your answers: a JSON object, attribute to label.")],
+    state: Annotated[Path, typer.Option(help="Folder for your keys and the groups you were in.")],
+    organiser: OrganiserId = None,
+    roster: Annotated[
+        str | None, typer.Option(help="Accept only the roster (or batch) with this digest.")
+    ] = None,
+    aggregator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Report only to this aggregator, by the id its operator publishes; repeatable.",
+        ),
+    ] = None,
+    minimum: Annotated[
+        int,
+        typer.Option(
+            help="Take part only among this many people or more; groups you were in must differ "
+            "by as many."
+        ),
+    ] = 3,
+    patience: Patience = 600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Contribute your answers to a secure sum; in paper mode, see what it opened."""
+    _require("httpx")
+    from mdrr.securesum.ask import read_record, record_codes
+    from mdrr.securesum.history import FileHistory
+    from mdrr.securesum.roster import read_pins
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.transport.roles import run_party, run_person
+    from mdrr.source import SystemSource
+
+    pins = read_pins(aggregator) if aggregator else None
+    answers = read_record(record)  # before anybody hears of her
+    source = SystemSource()
+    identity = load_or_make(state / "keys.json", source)
+    client, terms = _join(relay, identity.id, organiser, patience)
+    if terms.minimum < minimum:
+        raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
+    if pins is not None and terms.mode != "aggregators":
+        raise ProtocolError("a run in paper mode has no aggregators; you named some")
+    step(f"Purpose: {terms.purpose or 'not stated'}.")
+    step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
+    codes = record_codes(answers, terms.question.domain, record)
+
+    def answer(question: object) -> object:
+        return terms.question.encode(codes, source)
+
+    if terms.mode == "paper":
+        outcome = run_party(
+            client, identity, answer, source, terms,  # type: ignore[arg-type]
+            history=FileHistory(state / "history.json"), minimum=minimum, roster_digest=roster,
+            say=step,
+        )  # fmt: skip
+        _show_outcome(outcome, as_json)
+        return
+    batch = run_person(
+        client, identity, answer, source, terms,  # type: ignore[arg-type]
+        batch_digest=roster, pins=pins, say=step,
+    )  # fmt: skip
+    trust = batch.trust if pins is None else batch.pinned_trust
+    if as_json:
+        print_json({"reported": True, "bytes_sent": client.sent, "trust": trust})
+    else:
+        print_text(f"Reported ({client.sent:,} bytes sent). {trust}")
+
+
+@securesum.command(epilog=f"Example: {EXAMPLES['aggregator']}")
+def aggregator(
+    relay: RelayUrl,
+    state: Annotated[Path, typer.Option(help="Folder for keys and ledger; keep it over restarts.")],
+    operator: Annotated[str, typer.Option(help="The organisation that runs this aggregator.")],
+    organiser: OrganiserId = None,
+    minimum: Minimum = 3,
+    patience: Patience = 3600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Serve as one of two or three aggregators; may be killed and started again at any time."""
+    _require("httpx")
+    from mdrr.securesum.ledger import SqliteLedger
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.transport.roles import run_aggregator
+    from mdrr.source import SystemSource
+
+    identity = load_or_make(state / "keys.json", SystemSource(), operator)
+    pin = identity.public.pin
+    step(f"This aggregator is {pin}: publish it, so that people can tell it from others.")
+    client, terms = _join(relay, identity.id, organiser, patience)
+    ledger = SqliteLedger(state / "ledger.sqlite")
+    _show_outcome(run_aggregator(client, identity, ledger, terms, minimum=minimum), as_json)
+
+
+def _require(*modules: str) -> None:
+    from mdrr.columns import require
+
+    for module in modules:
+        require(module, "server")
+
+
+def _join(
+    relay: str, who: str, organiser: str | None, patience: float
+) -> tuple[RelayClient, Terms]:
+    """A connection to the relay, and what the organiser asks."""
+    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.transport.client import RelayClient
+
+    client = RelayClient(relay, who, patience=patience)
+    terms = Terms.read(client.terms(), organiser)
+    if organiser is None:
+        step("No --organiser given: whoever answers at this address is believed to be the one.")
+    return client, terms
+
+
+def _show_outcome(outcome: Outcome, as_json: bool) -> None:
+    """Print what a run opened: JSON for machines, dependences for people."""
+    if as_json:
+        fields = {"question": outcome.terms.question.to_dict(), "totals": outcome.totals.tolist()}
+        print_json({"n": outcome.people, **fields, "note": outcome.note})
         return
     from mdrr.securesum.ways import assess
 
     note(outcome.note)
-    show_assessment(assess(outcome.terms.question, outcome.totals, outcome.people), 100, 0.1)
+    _show_assessment(assess(outcome.terms.question, outcome.totals, outcome.people), 100, 0.1)
 
 
-def show_assessment(
-    found: Assessment, max_cells: int, min_dependence: float, *, as_json: bool = False
+def _show_assessment(
+    found: Assessment, max_cells: int, min_dependence: float, as_json: bool = False
 ) -> None:
     """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
-    from mdrr.cli.screen import print_json, print_table, print_text
-
     clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
-    names = found.domain.names
+    names, values = found.domain.names, found.dependences.values.tolist()
     if as_json:
         print_json(
             {
-                "people": found.people,
-                "attributes": list(names),
-                "dependences": found.dependences.values.tolist(),
+                "n": found.people,
+                "names": list(names),
+                "values": values,
                 "clusters": [list(one) for one in clusters],
                 "privacy": found.privacy.to_dict(),
             }
         )
         return
-    rows = [[name, *map(float, row)] for name, row in zip(names, found.dependences.values)]  # noqa: B905
+    rows = [[name, *row] for name, row in zip(names, values, strict=True)]
     print_table(["", *names], rows, f"Dependences of {found.people} people")
     print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
     print_text(str(found.privacy))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mdrr.errors import ProtocolError
+from mdrr.errors import AbortedError
 from mdrr.securesum.wire import Fields
 
 
@@ -35,9 +35,9 @@ class Abort:
         )
 
     @property
-    def error(self) -> ProtocolError:
+    def error(self) -> AbortedError:
         """The same as an exception."""
-        return ProtocolError(str(self))
+        return AbortedError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""

@@ -218,13 +218,13 @@ class Batch:
 
 
 def read_pins(pins: Iterable[str]) -> frozenset[str]:
-    """The ids of two or three aggregators as `mdrr aggregator` prints them (`Public.pin`)."""
+    """The ids of two or three aggregators as `mdrr securesum aggregator` prints them."""
     given = list(pins)
     for pin in given:
         if not re.fullmatch(r"[0-9a-f]{64}", pin):
             raise ProtocolError(
                 f"{pin!r} is not the id of an aggregator: 64 lower-case hex digits, "
-                "as `mdrr aggregator` prints them"
+                "as 'mdrr securesum aggregator' prints them"
             )
     if len(set(given)) < len(given):
         raise ProtocolError("an aggregator is named twice")

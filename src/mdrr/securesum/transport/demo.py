@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.domain import Domain
-from mdrr.errors import ProtocolError
+from mdrr.errors import AbortedError, ProtocolError
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
 
@@ -50,7 +50,7 @@ def run_demo(
         say: told what happens.
 
     Returns:
-        What the participants printed: `totals`, `people`, `question`, and `note`.
+        What the participants printed: `totals`, `n`, `question`, and `note`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "domain.json").write_text(json.dumps(domain.to_dict()))
@@ -61,7 +61,7 @@ def run_demo(
     try:
         relay = _start(
             [
-                *("relay", "--mode", mode, "--parties", str(n), "--minimum", str(minimum)),
+                *("relay", "--mode", mode, "--n", str(n), "--minimum", str(minimum)),
                 *("--aggregators", str(aggregators), "--patience", str(patience), "--port", "0"),
                 *("--domain", str(folder / "domain.json"), "--key", str(folder / "organiser.key")),
                 *(("--epsilon", str(epsilon)) if epsilon is not None else ()),
@@ -93,7 +93,7 @@ def run_demo(
 
 def _start(args: list[str], started: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "mdrr", *args],
+        [sys.executable, "-m", "mdrr", "securesum", *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -115,10 +115,10 @@ def _finish(process: subprocess.Popen[str], patience: float) -> dict[str, Any]:
     try:
         out, err = process.communicate(timeout=max(deadline - time.monotonic(), 1.0))
     except subprocess.TimeoutExpired:
-        raise ProtocolError("a participant did not finish in time") from None
+        raise AbortedError("a participant did not finish in time") from None
     if process.returncode:
         last = err.strip().rpartition("\n")[2]  # what went wrong; before it, what was told
-        raise ProtocolError(last.removeprefix("mdrr: ") or "a participant failed")
+        raise AbortedError(last.removeprefix("mdrr: ") or "a participant failed")
     answer: dict[str, Any] = json.loads(out)
     return answer
 

@@ -1,0 +1,70 @@
+"""Names and labels of a survey are shown as they are written, whatever signs they hold."""
+
+from pathlib import Path
+
+import pytest
+
+from mdrr.cli.screen import print_table, print_text
+from tests.cli.run import answer, done, refusal
+
+NAMES = ("[net] income", "[/]", "town, if any", "a+b", ":smile: [bold]x[/bold]")
+
+
+@pytest.fixture
+def odd(folder):
+    """A design, people and reports over attributes with odd names."""
+    blocks = [f"[[attributes]]\nname = {name!r}\ncategories = ['[red]', '[/]']" for name in NAMES]
+    Path("odd.toml").write_text("\n".join(blocks), encoding="utf-8")
+    header = ",".join(f'"{name}"' for name in NAMES)
+    rows = [",".join("[red]" if (i + j) % 3 else "[/]" for j in range(5)) for i in range(60)]
+    Path("odd.csv").write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    done("design odd.toml --p 0.7 -o odd.json")
+    done("randomize odd.csv -d odd.json -o odd.parquet --seed 1")
+    done("tally odd.parquet -d odd.json -o odd-tally.json")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "design odd.toml --p 0.7",
+        "privacy odd.json",
+        "theory odd.json --n 60",
+        "estimate odd-tally.json -d odd.json --method product",
+    ],
+)
+def test_names_are_shown_as_they_are_written(odd, command):
+    printed = done(command)
+    for name in NAMES:
+        assert name in printed
+
+
+def test_headings_and_labels_are_no_markup(odd):
+    printed = done("estimate", "odd-tally.json", "-d", "odd.json", "--method", "product",
+                   "--table", "[net] income, [/]")  # fmt: skip
+    assert "[net] income × [/]" in printed
+    assert printed.count("[red]") == 4
+
+
+def test_a_name_may_hold_a_comma_or_a_plus(odd):
+    tables = answer("estimate odd-tally.json -d odd.json --method product")["tables"]
+    assert [table["attributes"] for table in tables] == [[name] for name in NAMES]
+    one = answer("estimate", "odd-tally.json", "-d", "odd.json", "--method", "product",
+                 "--table", "town, if any+a+b,[/]")  # fmt: skip
+    assert [table["attributes"] for table in one["tables"]] == [["town, if any", "a+b", "[/]"]]
+    clusters = "town, if any+a+b,[/]+[net] income,:smile: [bold]x[/bold]"
+    made = answer("design", "odd.toml", "--p", "0.7", "--clusters", clusters)
+    together = [c["attributes"] for c in made["questionnaires"][0]["clusters"]]
+    assert together == [["[net] income", "[/]"], ["town, if any", "a+b"], [NAMES[4]]]
+    assert "Did you mean 'town, if any'?" in refusal(
+        "estimate", "odd-tally.json", "-d", "odd.json", "--table", "town if any"
+    )
+
+
+def test_an_escape_sequence_does_not_reach_the_terminal(capsys):
+    print_table(["a\x1b[31m"], [["b\x1b[2J"]], title="c\x07")
+    print_text("d\x1b[0m\nnext [line]")
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "\x07" not in printed
+    assert r"b\x1b[2J" in printed
+    assert printed.endswith("next [line]\n")
