@@ -20,7 +20,7 @@ from benchmarks.metrics import Answer
 from benchmarks.peers import calm, castell, ldpy, pgm
 
 import mdrr
-from mdrr.dependence import from_codes, from_tally
+from mdrr.dependence import from_codes
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_reports
 
@@ -97,7 +97,7 @@ def _two_phases(people: People, epsilon: float, seed: int) -> Answer:
     first, second = np.split(order, [people.n // 4])
     pilot = mdrr.plan(people.domain, n=len(first), epsilon=epsilon).design
     heard = collected(people.some(first), pilot, seed)
-    learnt = from_tally(heard, pilot)
+    learnt = mdrr.dependences(heard, pilot)
     main = mdrr.plan(people.domain, n=len(second), epsilon=epsilon, dependences=learnt).design
     parts = [(heard, pilot), (collected(people.some(second), main, seed), main)]
     return answers(mdrr.estimate(*mdrr.pool(parts), method="auto"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mdrr.clustering import cluster
 from mdrr.datasets import adult, adult_domain
-from mdrr.dependence import Dependences, from_codes, from_tally
+from mdrr.dependence import Dependences, dependences, from_codes
 from mdrr.errors import DesignError
 from mdrr.frames import encode
 from mdrr.protocols import independent
@@ -47,17 +47,17 @@ def test_adult_has_its_known_clusters(codes, cells, least):
 def test_debiased_dependences_find_them_through_the_noise(codes, p):
     domain = adult_domain()
     design = independent(domain, p=p)
-    dependences = from_tally(reported(codes, design, 1), design)
+    learnt = dependences(reported(codes, design, 1), design)
     for cells, wanted in KNOWN.items():
-        found = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
+        found = cluster(learnt, domain, max_cells=cells, min_dependence=0.1)
         assert sorted(together(found), key=sorted) == sorted(wanted, key=sorted)
 
 
 def test_attenuated_dependences_cluster_nothing_at_p_030(codes):
     domain = adult_domain()
     design = independent(domain, p=0.3)
-    dependences = from_tally(reported(codes, design, 1), design, debias=False)
-    found = cluster(dependences, domain, max_cells=300, min_dependence=0.1)
+    learnt = dependences(reported(codes, design, 1), design, debiased=False)
+    found = cluster(learnt, domain, max_cells=300, min_dependence=0.1)
     assert found == tuple((name,) for name in domain.names)
 
 

@@ -10,10 +10,10 @@ from mdrr.dependence import (
     Dependences,
     cramers_v,
     debiased,
-    dependence,
+    dependences,
     from_codes,
     from_tables,
-    from_tally,
+    measured,
     pearson,
 )
 from mdrr.domain import Attribute, Domain
@@ -60,9 +60,9 @@ def test_the_measure_depends_on_the_kinds():
     nominal = Attribute("m", ("x", "y", "z"))
     absent = Attribute("a", ("x", "y", "z"), kind="ordinal", missing="z")
     r = pearson(table, (0, 1, 2), (0.5, 3, 52.5))
-    assert dependence(table, ordinal, numeric) == pytest.approx(r)
+    assert measured(table, ordinal, numeric) == pytest.approx(r)
     for first, second in ((ordinal, nominal), (nominal, nominal), (absent, numeric)):
-        assert dependence(table, first, second) == cramers_v(table)
+        assert measured(table, first, second) == cramers_v(table)
     assert r != pytest.approx(cramers_v(table), abs=1e-3)
 
 
@@ -90,11 +90,11 @@ TRUE = from_tables(
 def test_debiased_dependences_are_the_true_ones_and_attenuated_ones_are_not(design):
     """200,000 people. V's error is about the noise of a cell over its expected share: below .03."""
     tally = reported(records(chain(0.6), 200_000, 2), design, 2)
-    found = from_tally(tally, design)
+    found = dependences(tally, design)
     np.testing.assert_allclose(found.values, TRUE.values, atol=0.03)
     for margin, wanted in zip(found.margins, TRUE.margins, strict=True):
         np.testing.assert_allclose(margin, wanted, atol=0.03)
-    shrunk = from_tally(tally, design, debias=False)
+    shrunk = dependences(tally, design, debiased=False)
     assert shrunk.margins is None
     assert shrunk["a", "b"] < 0.75 * TRUE["a", "b"]
     assert shrunk["b", "c"] < found["b", "c"]
@@ -108,7 +108,7 @@ def test_noise_alone_is_not_taken_for_dependence():
     for trial in range(30):
         truth = np.full((5, 6), 1 / 30)
         tally = reported(records(truth, 2000, trial), design, trial)
-        values.append(from_tally(tally, design)["a", "b"])
+        values.append(dependences(tally, design)["a", "b"])
     assert np.median(values) < 0.1
 
 
@@ -120,8 +120,8 @@ def test_ordered_attributes_are_correlated_through_the_noise():
     truth = chain(0.6).sum(axis=2)
     tally = reported(records(truth, 300_000, 3), design, 3)
     wanted = pearson(truth, (0, 1, 2), (0, 1, 2))
-    assert from_tally(tally, design)["x", "y"] == pytest.approx(wanted, abs=0.03)
-    attenuated = from_tally(tally, design, debias=False)["x", "y"]
+    assert dependences(tally, design)["x", "y"] == pytest.approx(wanted, abs=0.03)
+    attenuated = dependences(tally, design, debiased=False)["x", "y"]
     assert attenuated == pytest.approx(wanted * 0.4**2, rel=0.35)
 
 

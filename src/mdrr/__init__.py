@@ -34,7 +34,7 @@ _HOMES = {
     "clustered": "protocols",
     "constant_matrix": "matrix",
     "dense_matrix": "matrix",
-    "dependences": "securesum.ways",
+    "dependences": "dependence",
     "encode": "frames",
     "estimate": "estimation",
     "independent": "protocols",
@@ -47,6 +47,7 @@ _HOMES = {
     "report": "reporting",
     "respond": "respondent",
     "sampled": "protocols",
+    "simulate_dependences": "securesum.ways",
     "split_questionnaire": "planning",
     "synthesize": "synthesis",
     "tally": "frames",
@@ -94,6 +95,7 @@ __all__ = [
     "report",
     "respond",
     "sampled",
+    "simulate_dependences",
     "split_questionnaire",
     "synthesize",
     "tally",
@@ -109,7 +111,7 @@ if TYPE_CHECKING:
     from mdrr import privacy as privacy
     from mdrr import theory as theory
     from mdrr.clustering import cluster
-    from mdrr.dependence import Dependences
+    from mdrr.dependence import Dependences, dependences
     from mdrr.design import Cluster, Design, Questionnaire
     from mdrr.domain import Attribute, Domain
     from mdrr.errors import MdrrError
@@ -123,7 +125,7 @@ if TYPE_CHECKING:
     from mdrr.reporting import report
     from mdrr.respondent import respond
     from mdrr.response import Report
-    from mdrr.securesum.ways import dependences
+    from mdrr.securesum.ways import simulate_dependences
     from mdrr.source import SeededSource, SystemSource
     from mdrr.survey import Survey
     from mdrr.synthesis import synthesize

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mdrr.clustering import cluster
-from mdrr.dependence import Dependences, from_codes, from_tally
+from mdrr.dependence import Dependences, dependences, from_codes
 from mdrr.design import Design
 from mdrr.files import read_people, tally_files
 from mdrr.frames import encode
@@ -25,7 +25,7 @@ def library(folder):
 @pytest.mark.parametrize(("option", "debias"), [("", True), ("--attenuated", False)])
 def test_dependences_of_reports(library, option, debias):
     fields = answer(f"dependence tally.json -d design.json {option}")
-    wanted = from_tally(*library, debias=debias)
+    wanted = dependences(*library, debiased=debias)
     assert fields["how"] == ("debiased" if debias else "attenuated")
     assert tuple(fields["names"]) == wanted.names
     assert np.allclose(fields["values"], wanted.values)
@@ -65,7 +65,7 @@ def test_clusters_are_those_of_algorithm_1(library, source):
     for cells, least in ((6, 0.0), (9, 0.0), (100, 0.0), (100, 1.0)):
         fields = answer(f"cluster {source} --max-cells {cells} --min-dependence {least}")
         wanted = cluster(
-            from_tally(tally, design), design.domain, max_cells=cells, min_dependence=least
+            dependences(tally, design), design.domain, max_cells=cells, min_dependence=least
         )
         assert fields == {"clusters": [list(names) for names in wanted]}
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mdrr.dependence import Dependences, from_codes, from_tally
+from mdrr.dependence import Dependences, dependences, from_codes
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError
@@ -141,7 +141,7 @@ def test_two_phases_pool_into_one_estimate():
     first, second = [c[: N // 4] for c in columns], [c[N // 4 :] for c in columns]
     pilot = plan(DOMAIN, n=N // 4, epsilon=4.0).design
     heard = reports(first, pilot, 1)
-    main = plan(DOMAIN, n=3 * N // 4, epsilon=4.0, dependences=from_tally(heard, pilot)).design
+    main = plan(DOMAIN, n=3 * N // 4, epsilon=4.0, dependences=dependences(heard, pilot)).design
     tally, design = pool([(heard, pilot), (reports(second, main, 2), main)])
     assert tally.n == N
     assert design.epsilon <= 4.0

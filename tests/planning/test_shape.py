@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mdrr
-from mdrr.dependence import Dependences, from_codes, from_tally
+from mdrr.dependence import Dependences, dependences, from_codes
 from mdrr.errors import DesignError
 from mdrr.planning.predict import predict, relative_error
 from mdrr.planning.shape import Shape, gain, shapes_of
@@ -121,7 +121,7 @@ def test_a_vague_pilot_tells_no_margins():
     for epsilon, told in ((0.5, False), (20.0, True)):
         design = mdrr.independent(domain, epsilon=epsilon)
         tally = tally_reports(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
-        assert (from_tally(tally, design).margins is not None) == told
+        assert (dependences(tally, design).margins is not None) == told
 
 
 @pytest.mark.parametrize("share", [0.1428571, 1 / 7])

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import mdrr
-from mdrr.dependence import from_tally
+from mdrr.dependence import dependences
 from mdrr.design import Cluster, Questionnaire
 from mdrr.errors import EstimateError, MdrrError
 from mdrr.matrix import dense_matrix
@@ -60,7 +60,7 @@ def page(tmp_path: Path, **options: Any) -> str:
 def everything(tmp_path: Path, **options: Any) -> str:
     return page(
         tmp_path,
-        dependences=from_tally(TALLY, DESIGN),
+        dependences=dependences(TALLY, DESIGN),
         queries=QUERIES,
         others=[mdrr.estimate(TALLY, DESIGN, method="adjust")],
         story=["First this.", "Then that."],
@@ -219,7 +219,7 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
     assert text.count('<tr class="used">') == 1
     assert "Forged report : whoever makes a report up" in words
     assert compared.known in words
-    used = Page(page(tmp_path, dependences=from_tally(TALLY, DESIGN))).text
+    used = Page(page(tmp_path, dependences=dependences(TALLY, DESIGN))).text
     assert "The dependences shown above were used" in used
 
 
@@ -254,7 +254,7 @@ def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
         found,
         design,
         path=tmp_path / "s.html",
-        dependences=from_tally(tally, design),
+        dependences=dependences(tally, design),
         queries=QUERIES,
     )
     text = Page(path.read_text("utf-8")).text

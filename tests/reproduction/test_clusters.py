@@ -4,7 +4,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mdrr.dependence import from_tally
+from mdrr.dependence import dependences
 from mdrr.errors import MdrrError
 from mdrr.protocols import independent
 from mdrr.reproduction.clusters import WAYS, alone, clusters_of, partition, way
@@ -41,7 +41,7 @@ def test_learning_from_reports_is_the_library_s(name, debias):
     links = [single("corrected", r, p) for r in people.domain.shape]
     reports = [link.randomize(people.cells((j,)), rng) for j, link in enumerate(links)]
     design = independent(people.domain, p=p)
-    known = from_tally(tally_codes([reports], design), design, debias=debias)
+    known = dependences(tally_codes([reports], design), design, debiased=debias, level=None)
     assert found.values == pytest.approx(known.values, abs=1e-9)
     assert (found.values[0, 1:] > 0).any()
 

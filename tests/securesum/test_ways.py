@@ -11,7 +11,7 @@ from mdrr.dependence import from_codes
 from mdrr.errors import MdrrError
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import Statement
-from mdrr.securesum.ways import assess, dependences
+from mdrr.securesum.ways import assess, simulate_dependences
 from mdrr.source import SeededSource
 from tests.securesum.group import DOMAIN, codes
 
@@ -32,7 +32,7 @@ def linked(n: int, seed: int = 0) -> list[np.ndarray]:
 
 def test_the_secure_sum_gives_exact_dependences_and_the_known_clusters(adult) -> None:
     domain, columns = adult
-    found = dependences(columns, domain, via="securesum")
+    found = simulate_dependences(columns, domain, via="securesum")
     exact = from_codes(columns, domain)
     assert np.array_equal(found.dependences.values, exact.values)
     for margin, known in zip(found.dependences.margins, exact.margins, strict=True):
@@ -49,7 +49,7 @@ def test_sending_every_message_changes_nothing(mode: str, via: str) -> None:
     options = {"p": 0.6} if via == "pairs" else {}
     columns = linked(12)
     quiet, loud = (
-        dependences(columns, DOMAIN, via=via, mode=mode, messages=messages,
+        simulate_dependences(columns, DOMAIN, via=via, mode=mode, messages=messages,
                     source=SeededSource(4), **options)
         for messages in (False, True)
     )  # fmt: skip
@@ -62,7 +62,9 @@ def test_randomized_ways_come_near_the_truth(via: str) -> None:
     """Between the linked pair and the others lies more than the noise, at n = 20,000."""
     columns = linked(20_000)
     truth = from_codes(columns, DOMAIN)
-    found = dependences(columns, DOMAIN, via=via, p=0.7, source=SeededSource(3)).dependences
+    found = simulate_dependences(
+        columns, DOMAIN, via=via, p=0.7, source=SeededSource(3)
+    ).dependences
     # V's noise here is below 1/(s·√n) ≈ 0.02 per degree; five of them stay far from 0.47.
     assert found["smokes", "region"] == pytest.approx(truth["smokes", "region"], abs=0.1)
     assert found["region", "age"] < 0.15 < found["smokes", "region"]
@@ -78,10 +80,10 @@ def test_frames_and_codes_give_the_same() -> None:
             for one, column in zip(DOMAIN.attributes, columns, strict=True)
         }
     )
-    by_frame = mdrr.dependences(frame, DOMAIN, via="securesum")
-    by_codes = mdrr.dependences(columns, DOMAIN, via="securesum")
+    by_frame = mdrr.simulate_dependences(frame, DOMAIN, via="securesum")
+    by_codes = mdrr.simulate_dependences(columns, DOMAIN, via="securesum")
     assert np.array_equal(by_frame.dependences.values, by_codes.dependences.values)
-    again = mdrr.dependences(by_codes.tables, DOMAIN, via="securesum")
+    again = mdrr.simulate_dependences(by_codes.tables, DOMAIN, via="securesum")
     assert np.array_equal(again.dependences.values, by_codes.dependences.values)
     assert again.people == 30
 
@@ -89,14 +91,16 @@ def test_frames_and_codes_give_the_same() -> None:
 def test_every_way_states_its_privacy_honestly() -> None:
     columns = linked(2_000)
     source = SeededSource(1)
-    pilot = dependences(columns, DOMAIN, via="attributes", epsilon=3.0, source=source).privacy
+    pilot = simulate_dependences(
+        columns, DOMAIN, via="attributes", epsilon=3.0, source=source
+    ).privacy
     assert pilot.epsilon <= 3.0
     assert pilot.shuffled is None
-    exact = dependences(columns, DOMAIN, via="securesum").privacy
+    exact = simulate_dependences(columns, DOMAIN, via="securesum").privacy
     assert math.isinf(exact.epsilon)
     assert "No differential privacy" in str(exact)
     assert exact.to_dict()["epsilon"] is None
-    pairs = dependences(columns, DOMAIN, via="pairs", epsilon=3.0, source=source).privacy
+    pairs = simulate_dependences(columns, DOMAIN, via="pairs", **options).privacy
     question = Question.randomized(DOMAIN, epsilon=1.0)
     assert pairs.epsilon == pytest.approx(sum(one.epsilon for one in question.matrices), rel=1e-9)
     assert 2.9 < pairs.epsilon <= 3.0 + 1e-9  # the sum over three tables, not one table's
@@ -106,7 +110,9 @@ def test_every_way_states_its_privacy_honestly() -> None:
 
 
 def test_few_people_gain_nothing_from_shuffling() -> None:
-    privacy = dependences(linked(12), DOMAIN, via="pairs", p=0.9, source=SeededSource(1)).privacy
+    privacy = simulate_dependences(
+        linked(12), DOMAIN, via="pairs", p=0.9, source=SeededSource(1)
+    ).privacy
     assert privacy.shuffled is not None
     assert privacy.shuffled[0] <= privacy.epsilon
 
@@ -131,16 +137,16 @@ def test_totals_that_cannot_be_are_not_assessed() -> None:
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object], reason: str) -> None:
     with pytest.raises(MdrrError, match=reason):
-        dependences(codes(30), DOMAIN, **options)
+        simulate_dependences(codes(30), DOMAIN, **options)
 
 
 def test_opened_tables_are_for_the_exact_way_and_count_the_same_people() -> None:
-    tables = dependences(codes(30), DOMAIN, via="securesum").tables
+    tables = simulate_dependences(codes(30), DOMAIN, via="securesum").tables
     with pytest.raises(MdrrError, match="needs records"):
-        dependences(tables, DOMAIN, via="pairs", p=0.5)
+        simulate_dependences(tables, DOMAIN, via="pairs", p=0.5)
     tables["smokes", "age"] = tables["smokes", "age"] + 1
     with pytest.raises(MdrrError, match="same people"):
-        dependences(tables, DOMAIN, via="securesum")
+        simulate_dependences(tables, DOMAIN, via="securesum")
 
 
 def test_a_statement_is_a_loss() -> None:

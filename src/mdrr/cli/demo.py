@@ -100,7 +100,7 @@ def simulate(
 
     from mdrr.clustering import cluster
     from mdrr.datasets import adult, adult_domain
-    from mdrr.dependence import from_tally
+    from mdrr.dependence import dependences as learn
     from mdrr.estimation import estimate
     from mdrr.frames import randomize, tally
     from mdrr.protocols import clustered, independent
@@ -118,7 +118,7 @@ def simulate(
         randomize(pilot, pilot_design, source=SeededSource(f"{seed}/pilot")), pilot_design
     )
     say("Learning dependences, forming clusters", 0.2)
-    dependences = from_tally(first, pilot_design)
+    dependences = learn(first, pilot_design)
     clusters = cluster(dependences, domain, max_cells=MAX_CELLS, min_dependence=MIN_DEPENDENCE)
     design = clustered(domain, clusters, epsilon=epsilon)
     say("The others answer RR-Clusters", 0.3)

@@ -71,7 +71,7 @@ def assess(
     quiet: bool,
 ) -> tuple[Domain, Dependences, str]:
     """The domain, its dependences, and how they were read."""
-    from mdrr.dependence import from_tally
+    from mdrr.dependence import dependences
 
     if true_data:
         note(LEAK)
@@ -82,7 +82,7 @@ def assess(
     made = load_design(design)
     tally = load_tally(files, made, quiet=quiet)
     how = "attenuated" if attenuated else "debiased"
-    return made.domain, from_tally(tally, made, debias=not attenuated), how
+    return made.domain, dependences(tally, made, debiased=not attenuated), how
 
 
 def load_dependences(path: Path) -> Dependences:

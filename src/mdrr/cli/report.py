@@ -85,10 +85,10 @@ def report(
 
 def _dependences(tally: Tally, design: Design) -> Dependences | None:
     """The debiased dependences, or none where there is one attribute or a pair nobody reported."""
-    from mdrr.dependence import from_tally
+    from mdrr.dependence import dependences
 
     try:
-        return from_tally(tally, design)
+        return dependences(tally, design)
     except EstimateError:
         return None
 

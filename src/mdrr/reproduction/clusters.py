@@ -67,7 +67,7 @@ def _attenuated(population: Population, p: float, rng: np.random.Generator) -> D
 
 
 def _debiased(population: Population, p: float, rng: np.random.Generator) -> Dependences:
-    """As `from_tally(…, debias=True)`, without counting distinct records first."""
+    """As `mdrr.dependences(tally, design)`, without counting distinct records first."""
     singles, tables = _released(population, p, rng)
     attributes = population.domain.attributes
     values = np.eye(len(attributes))

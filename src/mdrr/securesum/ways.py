@@ -12,20 +12,26 @@ sealed, signed, sent and opened in this process, and the result is the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.clustering import cluster
-from mdrr.dependence import Dependences, debiased, from_tables, from_tally, is_vague
-from mdrr.domain import Domain
+from mdrr.dependence import (
+    LEVEL,
+    Dependences,
+    NoisyTable,
+    dependences,
+    from_noisy,
+    from_tables,
+    is_vague,
+)
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
-from mdrr.estimation.pairs import PairTable
 from mdrr.estimation.project import nearest
 from mdrr.frames import encode
-from mdrr.matrix import Matrix
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question, Tables, randomized_in_all
@@ -64,7 +70,7 @@ class Assessment:
         )
 
 
-def dependences(
+def simulate_dependences(
     people: Any,
     domain: Domain,
     *,
@@ -77,7 +83,9 @@ def dependences(
     delta: float = 1e-6,
     source: Source | None = None,
 ) -> Assessment:
-    """Learn the dependence of every pair of attributes in one of the paper's three ways.
+    """Simulate, on true records, one of the paper's three ways to learn dependences.
+
+    From reports that people really sent, use `mdrr.dependences(tally, design)`.
 
     Arguments:
         people: true records, a frame or one code column per attribute; or, for `securesum`, the
@@ -99,7 +107,7 @@ def dependences(
         >>> from mdrr import Attribute, SeededSource
         >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v"))))
         >>> both = np.arange(40) % 2
-        >>> found = dependences([both, both], d, via="securesum")
+        >>> found = simulate_dependences([both, both], d, via="securesum")
         >>> found.dependences["a", "b"], found.privacy.epsilon
         (1.0, inf)
     """
@@ -141,46 +149,49 @@ def assess(
         people: how many people are in the totals.
         delta: the δ of the bound from shuffling, when pairs were randomized.
     """
-    found = learn(question, totals, people)
+    found = learn(question, totals, people, level=LEVEL)
     privacy = (
         of_pairs(question.matrices, people, delta) if question.matrices else of_secure_sum(people)
     )
     return Assessment(question.domain, found, privacy, people, question.tables(totals))
 
 
-def learn(question: Question, totals: npt.NDArray[np.int64], people: int) -> Dependences:
-    """The dependences in what a secure sum opened, debiased when pairs were randomized."""
+def learn(
+    question: Question,
+    totals: npt.NDArray[np.int64],
+    people: int,
+    *,
+    level: float | None = None,
+) -> Dependences:
+    """The dependences in what a secure sum opened, debiased when pairs were randomized.
+
+    Arguments:
+        question: what was summed.
+        totals: int64 (cells,).
+        people: how many people are in the totals.
+        level: of the intervals that randomized pairs get; without it, values alone.
+    """
     question.check(totals, people)
     tables, domain = question.tables(totals), question.domain
     if not question.matrices:
         return from_tables(tables, domain)
-    values, noise = np.eye(len(domain)), np.zeros(len(domain))
-    sums = [np.zeros(size) for size in domain.shape]
-    for (i, j), matrix in zip(question.pairs, question.matrices, strict=True):
-        first, second = domain.attributes[i], domain.attributes[j]
-        names = first.name, second.name
-        table = _unbiased(tables[names] / people, names, matrix, people)
-        values[i, j] = values[j, i] = debiased(table, first, second)
-        for at, axis in ((i, 1), (j, 0)):
-            sums[at] += table.values.sum(axis=axis) / (len(domain) - 1)
-            noise[at] += float(table.variances.sum()) / (len(domain) - 1) ** 2
+    noise = np.zeros(len(domain))
+    sums = {name: np.zeros(size) for name, size in zip(domain.names, domain.shape, strict=True)}
+    matrices = dict(zip(question.pairs, question.matrices, strict=True))
+
+    def look(first: Attribute, second: Attribute) -> NoisyTable:
+        at = domain.index(first.name), domain.index(second.name)
+        shares = tables[first.name, second.name] / people
+        table = NoisyTable.through(matrices[at], shares, people)
+        for attribute, axis in ((first, 1), (second, 0)):
+            sums[attribute.name] += shares.sum(axis=axis) / (len(domain) - 1)
+        noise[list(at)] += float(table.variances.sum()) / (len(domain) - 1) ** 2
+        return table
+
+    found = from_noisy(look, domain, level=level)
     if any(is_vague(each, size) for each, size in zip(noise, domain.shape, strict=True)):
-        return Dependences(domain.names, values)
-    return Dependences(domain.names, values, tuple(nearest(total) for total in sums))
-
-
-def _unbiased(
-    shares: npt.NDArray[np.float64], names: tuple[str, str], matrix: Matrix, people: int
-) -> PairTable:
-    """The estimated table with the variance of each cell.
-
-    π̂_v is the mean over people of M[v, y] with M = (Pᵀ)⁻¹, so Var = (Σ_y λ_y M[v,y]² − π̂_v²)/n.
-    """
-    flat = shares.ravel()
-    inverse = matrix.solve(np.eye(matrix.outcomes))  # [y, v]
-    second_moment = matrix.forward(flat) @ inverse**2
-    variances = np.maximum(second_moment - flat**2, 0.0) / people
-    return PairTable(names, shares, variances.reshape(shares.shape), people)
+        return found
+    return replace(found, margins=tuple(nearest(total) for total in sums.values()))
 
 
 def _by_attributes(
@@ -192,7 +203,7 @@ def _by_attributes(
 ) -> Assessment:
     design = independent(domain, p=p, epsilon=epsilon)
     tally = tally_reports(randomize_codes(codes, design, source), design)
-    found = from_tally(tally, design)
+    found = dependences(tally, design)
     return Assessment(domain, found, of_attributes(design, tally.n), tally.n, {})
 
 

@@ -1,0 +1,224 @@
+"""Where dependences come from (section 4): tables, records, or randomized reports.
+
+Reports are read debiased, with intervals that say what their noise leaves open, or as they stand
+(attenuated), as the paper does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.dependence.association import Measure, measured, shares_of
+from mdrr.dependence.association import debiased as debiased_value
+from mdrr.dependence.confidence import estimated, interval
+from mdrr.dependence.noise import NoisyTable, noisy_pair
+from mdrr.dependence.strengths import LEVEL, Dependences
+from mdrr.design import Design
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import EstimateError, SchemaError
+from mdrr.estimation.margins import one_way
+from mdrr.estimation.pairs import reported_pair
+from mdrr.estimation.project import nearest
+from mdrr.estimation.unbiased import unbiased
+from mdrr.matrix import Array
+from mdrr.tallies import Tally
+
+
+def from_tables(
+    tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain, *, measure: Measure = "auto"
+) -> Dependences:
+    """Dependences from one two-way table per pair, rows being the pair's first attribute.
+
+    Arguments:
+        tables: `{(first, second): counts (r, s)}`, each pair in either order.
+        domain: gives kinds and scores.
+        measure: |r| of ordered pairs and V of others by default.
+    """
+    sums: dict[str, list[Array]] = {name: [] for name in domain.names}
+    values = _empty(domain)
+    for i, j, first, second in _pairs(domain):
+        if (first.name, second.name) in tables:
+            table = np.asarray(tables[first.name, second.name])
+        elif (second.name, first.name) in tables:
+            table = np.asarray(tables[second.name, first.name]).T
+        else:
+            raise SchemaError(f"there is no table of {first.name!r} and {second.name!r}")
+        if table.shape != (first.size, second.size):
+            raise SchemaError(
+                f"the table of {first.name!r} and {second.name!r} has shape {table.shape}, "
+                f"not {(first.size, second.size)}"
+            )
+        for axis, name in ((1, first.name), (0, second.name)):
+            sums[name].append(shares_of(table).sum(axis=axis))
+        values[i, j] = values[j, i] = measured(table, first, second, measure)
+    margins = tuple(np.mean(each, axis=0) for each in sums.values())
+    _set_variances(values, domain, margins, measure)
+    return Dependences(domain.names, values, margins, measure=measure)
+
+
+def from_codes(
+    codes: Sequence[npt.NDArray[Any]], domain: Domain, *, measure: Measure = "auto"
+) -> Dependences:
+    """Dependences of true records as code columns: for simulation, since nobody holds them."""
+    return from_tables(pair_tables(codes, domain), domain, measure=measure)
+
+
+def pair_tables(
+    codes: Sequence[npt.NDArray[Any]], domain: Domain
+) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
+    """The two-way table of every pair of code columns; tables of chunks add up."""
+    tables = {}
+    for i, j in combinations(range(len(domain)), 2):
+        shape = domain.shape[i], domain.shape[j]
+        cells = codes[i].astype(np.int64) * shape[1] + codes[j]
+        counts = np.bincount(cells, minlength=shape[0] * shape[1])
+        tables[domain.names[i], domain.names[j]] = counts.reshape(shape)
+    return tables
+
+
+def dependences(
+    tally: Tally,
+    design: Design,
+    *,
+    measure: Measure = "auto",
+    debiased: bool = True,
+    attributes: Sequence[str] | None = None,
+    level: float | None = LEVEL,
+) -> Dependences:
+    """Dependences from randomized reports (section 4.1), with intervals.
+
+    Arguments:
+        tally: the reports.
+        design: how they were made.
+        measure: `auto` is |r| of two ordered attributes and V of others; `cramers_v`; `pearson` or
+            `covariance` (without its sign), if all attributes are ordered.
+        debiased: invert the randomization; otherwise the reports are read as they stand,
+            attenuated, as the paper does, which may also reorder pairs. They have no intervals.
+        attributes: some of them only.
+        level: of the intervals, for the population the people are a sample of; None leaves them
+            out and is faster.
+
+    Returns:
+        The dependences of all pairs; every pair must have been reported by somebody.
+
+    Example:
+        >>> from mdrr import SeededSource, independent, randomize_codes, tally_codes
+        >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w"))))
+        >>> design = independent(d, epsilon=4.0)
+        >>> people = [np.arange(900) % 2, np.arange(900) % 3]  # independent
+        >>> reports = tally_codes(randomize_codes(people, design, SeededSource(1)), design)
+        >>> found = dependences(reports, design)
+        >>> found.is_clear("a", "b"), found.interval("a", "b")[0]
+        (False, 0.0)
+    """
+    tally.check(design)
+    domain = design.domain if attributes is None else design.domain.project(attributes)
+    if not debiased:
+        names = combinations(domain.names, 2)
+        seen = {(a, b): reported_pair(tally, design, a, b) for a, b in names}
+        return replace(from_tables(seen, domain, measure=measure), margins=None)
+    margins = _margins(tally, design, domain.names)
+
+    def look(first: Attribute, second: Attribute) -> NoisyTable:
+        return noisy_pair(tally, design, first.name, second.name)
+
+    return from_noisy(look, domain, measure=measure, level=level, margins=margins)
+
+
+def from_noisy(
+    look: Callable[[Attribute, Attribute], NoisyTable],
+    domain: Domain,
+    *,
+    measure: Measure = "auto",
+    level: float | None = LEVEL,
+    margins: tuple[Array, ...] | None = None,
+) -> Dependences:
+    """Debiased dependences with intervals, from the unbiased table of every pair.
+
+    Arguments:
+        look: gives the table of two attributes; each is asked for once.
+        domain: gives kinds and scores.
+        measure: see `dependences`.
+        level: of the intervals; None for values alone.
+        margins: every attribute's own distribution, if it is known well enough.
+    """
+    if level is not None and not 0 < level < 1:
+        raise EstimateError(f"level={level}: a probability lies strictly between 0 and 1")
+    values, lows, highs, places, shares = _empty(domain), [], [], [], dict[int, Array]()
+    for i, j, first, second in _pairs(domain):
+        table = look(first, second)
+        shares.setdefault(i, table.values.sum(axis=1))
+        shares.setdefault(j, table.values.sum(axis=0))
+        if level is None:
+            value = debiased_value(table, first, second, measure)
+        else:
+            value, low, high = estimated(table, first, second, measure)
+            places.append((i, j))
+            lows.append(low)
+            highs.append(high)
+        values[i, j] = values[j, i] = value
+    nearby = tuple(nearest(shares[i]) for i in range(len(domain)))
+    _set_variances(values, domain, margins or nearby, measure)
+    if level is None:
+        return Dependences(domain.names, values, margins, measure=measure)
+    bounds = values.copy(), values.copy()
+    for end, found in zip(bounds, interval(lows, highs, level), strict=True):
+        for (i, j), value in zip(places, found, strict=True):
+            end[i, j] = end[j, i] = value
+    inside = np.clip(values, *bounds)
+    return Dependences(domain.names, inside, margins, *bounds, level, measure)
+
+
+def _margins(tally: Tally, design: Design, names: Sequence[str]) -> tuple[Array, ...] | None:
+    """Every attribute's distribution, unless noise has drawn one of them towards the even one."""
+    for name in names:
+        found, size = unbiased(tally, design, [name]), design.domain.attribute(name).size
+        if found is None or is_vague(float(found.variances(population=True).sum()), size):
+            return None
+    every = one_way(tally, design)
+    return tuple(every[design.domain.index(name)] for name in names)
+
+
+def is_vague(variance: float, categories: int) -> bool:
+    """Whether noise is more than a tenth of what unknown distributions differ from the even by.
+
+    >>> is_vague(0.01, 4), is_vague(0.02, 4)
+    (False, True)
+    """
+    return variance > 0.1 * unknown_spread(categories)
+
+
+def unknown_spread(categories: int) -> float:
+    """S: how far (squared) a distribution drawn evenly from all there are is from the even one.
+
+    >>> unknown_spread(2)  # the mean of 2·(p − ½)²
+    0.16666666666666666
+    """
+    return (categories - 1) / (categories * (categories + 1))
+
+
+def _empty(domain: Domain) -> Array:
+    if len(domain) < 2:
+        raise EstimateError("dependence needs at least two attributes")
+    return np.eye(len(domain))
+
+
+def _pairs(domain: Domain) -> list[tuple[int, int, Attribute, Attribute]]:
+    every = list(enumerate(domain.attributes))
+    return [(i, j, first, second) for (i, first), (j, second) in combinations(every, 2)]
+
+
+def _set_variances(
+    values: Array, domain: Domain, margins: Sequence[Array], measure: Measure
+) -> None:
+    """The diagonal of covariances: every attribute's variance."""
+    if measure == "covariance":
+        for at, (attribute, margin) in enumerate(zip(domain.attributes, margins, strict=True)):
+            scores = np.asarray(attribute.scores)
+            values[at, at] = margin @ (scores - margin @ scores) ** 2

@@ -1,0 +1,166 @@
+"""The dependence of every pair of attributes, and how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.columns import make_frame
+from mdrr.dependence.association import Measure
+from mdrr.errors import SchemaError
+from mdrr.matrix import Array
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Dependences:
+    """The dependence of every pair of attributes, and how sure it is.
+
+    Arguments:
+        names: the attributes.
+        values: `(m, m)`, symmetric. Between 0 and 1, with 1 on the diagonal; covariances are not
+            negative, with variances on the diagonal.
+        margins: every attribute's own distribution, if it was learnt with them; plans use it.
+        low: `(m, m)`, where each pair's interval starts; None if the values are exact.
+        high: `(m, m)`, where it ends.
+        level: the probability that an interval covers the true value.
+        measure: `auto` (|r| of ordered pairs, V of others), `cramers_v`, `pearson`, `covariance`.
+
+    Example:
+        >>> found = Dependences(("a", "b"), np.array([[1, 0.3], [0.3, 1]]))
+        >>> found["b", "a"], found.ranked()
+        (0.3, [('a', 'b', 0.3)])
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    margins: tuple[Array, ...] | None = None
+    low: Array | None = None
+    high: Array | None = None
+    level: float = LEVEL
+    measure: Measure = "auto"
+
+    def __post_init__(self) -> None:
+        if self.measure not in get_args(Measure):
+            raise SchemaError(f"measure={self.measure!r} is not one of {get_args(Measure)}")
+        if not 0 < self.level < 1:
+            raise SchemaError(f"level={self.level}: a probability lies strictly between 0 and 1")
+        for field in ("values", "low", "high"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, self._square(getattr(self, field)))
+        if (self.low is None) != (self.high is None):
+            raise SchemaError("an interval has two ends: give low and high, or neither")
+        if self.low is not None and self.high is not None:
+            slack = 1e-9 * (1 + self.values)
+            if (self.low > self.values + slack).any() or (self.values > self.high + slack).any():
+                raise SchemaError("a dependence lies inside its interval, from low to high")
+        if self.margins is not None:
+            object.__setattr__(self, "margins", _checked(self.margins, self.names))
+
+    def _square(self, given: npt.ArrayLike) -> Array:
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise SchemaError("dependences are numbers; some of these are not") from None
+        if values.shape != (len(self.names),) * 2:
+            raise SchemaError(f"{len(self.names)} attributes need as many rows and columns")
+        most = math.inf if self.measure == "covariance" else 1 + 1e-12
+        if not np.isfinite(values).all() or (values < 0).any() or (values > most).any():
+            raise SchemaError(
+                "a covariance is taken without its sign: finite, not negative"
+                if self.measure == "covariance"
+                else "a dependence lies between 0 and 1"
+            )
+        if not np.array_equal(values, values.T):
+            raise SchemaError("dependences are symmetric")
+        return values
+
+    def __getitem__(self, pair: tuple[str, str]) -> float:
+        return float(self.values[self._at(pair)])
+
+    def _at(self, pair: tuple[str, str]) -> tuple[int, int]:
+        try:
+            first, second = (self.names.index(name) for name in pair)
+        except ValueError:
+            raise SchemaError(
+                f"no dependence is known between {pair[0]!r} and {pair[1]!r}"
+            ) from None
+        return first, second
+
+    def interval(self, first: str, second: str) -> tuple[float, float] | None:
+        """What the dependence of two attributes may be at `level`; None if it is exact."""
+        at = self._at((first, second))
+        if self.low is None or self.high is None:
+            return None
+        return float(self.low[at]), float(self.high[at])
+
+    def is_clear(self, first: str, second: str) -> bool:
+        """Whether the dependence can be told from 0: exact, or with an interval that excludes 0.
+
+        Of independent pairs a share of (1 − level)/2 passes for dependent: 2.5 % at level 0.95.
+        """
+        found = self.interval(first, second)
+        return found is None or found[0] > 0
+
+    def ranked(self) -> list[tuple[str, str, float]]:
+        """All pairs: those that can be told from 0 first, then by strength, then in order."""
+        pairs = [(a, b, self[a, b]) for a, b in combinations(self.names, 2)]
+        return sorted(pairs, key=lambda pair: (not self.is_clear(*pair[:2]), -pair[2]))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per pair, in the order of `ranked`; with `low` and `high` unless exact."""
+        columns: dict[str, list[Any]] = {"first": [], "second": [], "dependence": []}
+        for row in self.ranked():
+            found = self.interval(*row[:2])
+            ends = {} if found is None else {"low": found[0], "high": found[1]}
+            for name, value in zip(columns, row, strict=False):
+                columns[name].append(value)
+            for name, value in ends.items():
+                columns.setdefault(name, []).append(value)
+        return make_frame(columns, backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready values; `from_dict` reads them."""
+        return {
+            "measure": self.measure,
+            "level": self.level,
+            "names": list(self.names),
+            "values": self.values.tolist(),
+            "low": None if self.low is None else self.low.tolist(),
+            "high": None if self.high is None else self.high.tolist(),
+            "margins": self.margins and [margin.tolist() for margin in self.margins],
+        }
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Dependences:
+        """The dependences described by `to_dict`, validated again; other keys are ignored."""
+        known = ("margins", "low", "high", "level", "measure")
+        try:
+            names = tuple(fields["names"])
+            if not all(isinstance(name, str) for name in names):
+                raise TypeError
+            return cls(names, fields["values"], **{k: fields[k] for k in known if k in fields})
+        except (KeyError, TypeError):
+            raise SchemaError("not dependences: 'names' and 'values' are needed") from None
+
+
+def _checked(margins: Sequence[npt.ArrayLike], names: Sequence[str]) -> tuple[Array, ...]:
+    if not isinstance(margins, Sequence) or len(margins) != len(names):
+        raise SchemaError(f"{len(names)} attributes have as many margins, in a list")
+    found = []
+    for name, margin in zip(names, margins, strict=True):
+        try:
+            shares = np.asarray(margin, dtype=np.float64)
+        except (TypeError, ValueError):
+            shares = np.zeros(0)
+        if shares.ndim != 1 or not (shares >= 0).all() or not abs(shares.sum() - 1) <= 1e-6:
+            raise SchemaError(f"the margin of {name!r} is not a list of shares that sum to 1")
+        found.append(shares / shares.sum())
+    return tuple(found)
