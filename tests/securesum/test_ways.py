@@ -100,7 +100,7 @@ def test_every_way_states_its_privacy_honestly() -> None:
     assert math.isinf(exact.epsilon)
     assert "No differential privacy" in str(exact)
     assert exact.to_dict()["epsilon"] is None
-    pairs = simulate_dependences(columns, DOMAIN, via="pairs", **options).privacy
+    pairs = simulate_dependences(columns, DOMAIN, via="pairs", epsilon=3.0, source=source).privacy
     question = Question.randomized(DOMAIN, epsilon=1.0)
     assert pairs.epsilon == pytest.approx(sum(one.epsilon for one in question.matrices), rel=1e-9)
     assert 2.9 < pairs.epsilon <= 3.0 + 1e-9  # the sum over three tables, not one table's
@@ -132,7 +132,7 @@ def test_totals_that_cannot_be_are_not_assessed() -> None:
         ({"via": "securesum", "p": 0.5}, "not randomized"),
         ({"via": "securesum", "minimum": 31}, "fewer than the minimum of 31"),
         ({"via": "attributes"}, "p|epsilon"),
-        ({"via": "pairs"}, "either p or epsilon"),
+        ({"via": "pairs"}, "p or epsilon, exactly one"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object], reason: str) -> None:

@@ -78,7 +78,7 @@ def _noise_of(view: View, seed: int) -> Array:
 def _scatter(reported: Array, people: int, seed: int = 0) -> Array:
     """`(codes, k)`: columns whose outer products sum to the covariance of reported shares.
 
-    (diag λ − λλᵀ)/(n − 1) = AAᵀ with A = (diag √λ − λ√λᵀ)/√(n − 1). Where there are too many codes,
+    (diag λ − λλᵀ)/n = AAᵀ with A = (diag √λ − λ√λᵀ)/√n. Where there are too many codes,
     A times random columns has the same covariance on average.
     """
     shares = reported.ravel()
@@ -90,7 +90,7 @@ def _scatter(reported: Array, people: int, seed: int = 0) -> Array:
         probes = np.random.default_rng(seed).standard_normal((len(shares), draws))
         probes /= math.sqrt(draws)
     spread = roots[:, None] * probes - np.outer(shares, roots @ probes)
-    return np.asarray(spread / math.sqrt(max(people - 1, 1)))
+    return np.asarray(spread / math.sqrt(people))
 
 
 def _compressed(noise: Array) -> Array:
