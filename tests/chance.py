@@ -2,9 +2,20 @@
 
 `ALPHA` is the chance that a right program fails one verdict. Seeds are fixed, so a test that passed
 once passes always; the rate says how much luck was needed to choose the seed.
+
+And where chance comes from: `Recorded` stands for the system's random bytes, `nothing_else` holds
+every other source of chance still.
 """
 
+import hashlib
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy import stats
 
 ALPHA = 1e-5
@@ -43,3 +54,37 @@ def least_surprise(p_values) -> float:
 def deviation_allowed(variance, n: float = 1.0):
     """How far a mean of n values of that variance may stray."""
     return z() * np.sqrt(np.asarray(variance) / n)
+
+
+def aes_256(key: bytes, count: int) -> bytes:
+    """The first bytes of AES-256 in counter mode, from 0."""
+    assert len(key) == 32
+    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(bytes(count))
+
+
+class Recorded:
+    """Bytes that are known in place of the system's, and every piece that was read of them."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+
+    def __call__(self, count: int) -> bytes:
+        self.pieces.append(hashlib.shake_256(str(len(self.pieces)).encode()).digest(count))
+        return self.pieces[-1]
+
+
+@contextmanager
+def nothing_else() -> Iterator[None]:
+    """Seeds and clocks the same each time: what differs between two runs the system has drawn."""
+    python, old = random.getstate(), np.random.get_state()  # noqa: NPY002
+    with pytest.MonkeyPatch.context() as patch:
+        for clock in ("time", "monotonic", "perf_counter", "process_time"):
+            patch.setattr(time, clock, lambda: 1e9)
+            patch.setattr(time, f"{clock}_ns", lambda: 10**18)
+        random.seed(1)
+        np.random.seed(1)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(old)  # noqa: NPY002

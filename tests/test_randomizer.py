@@ -10,8 +10,9 @@ from mdrr.errors import SchemaError
 from mdrr.protocols import independent
 from mdrr.randomizer import cells_of, randomize_codes, smallest_unsigned
 from mdrr.respondent import respond
-from mdrr.source import SeededSource
+from mdrr.source import BytesSource, SeededSource
 from tests.cases import designs, domain_of, mixed_matrices
+from tests.chance import aes_256, nothing_else
 
 N = 400
 
@@ -65,10 +66,35 @@ def test_everyone_reports_once_in_the_smallest_types():
     assert reports.fingerprint == design.fingerprint
 
 
-def test_the_default_source_differs_every_time():
+def test_nothing_but_the_system_decides_by_default():
     design = mixed_matrices()
-    once, again = (as_rows(randomize_codes(people(design), design)) for _ in range(2))
-    assert once != again  # equal with probability below 2^-400
+    drawn = []
+    for _ in range(2):
+        with nothing_else():
+            drawn.append(as_rows(randomize_codes(people(design), design)))
+    assert drawn[0] != drawn[1]  # equal with probability below 2^-400
+
+
+@pytest.mark.parametrize("name", ["mixed", "sampled"])
+def test_every_record_has_bytes_of_its_own_from_the_system(system, name):
+    design = designs()[name]
+    few = 4096 // design.record_bytes
+    reports = randomize_codes(people(design, few), design)
+    read = b"".join(system.pieces)
+    assert len(read) == few * design.record_bytes
+    assert as_rows(reports) == as_rows(
+        randomize_codes(people(design, few), design, BytesSource(read))
+    )
+
+
+def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypatch):
+    design = mixed_matrices()
+    monkeypatch.setattr(randomizer, "_CHUNK", 300)
+    reports = randomize_codes(people(design, 600), design)
+    assert [len(key) for key in system.pieces] == [32, 32]
+    streams = [aes_256(key, 300 * design.record_bytes) for key in system.pieces]
+    same = randomize_codes(people(design, 600), design, BytesSource(b"".join(streams)))
+    assert as_rows(reports) == as_rows(same)
 
 
 def test_nobody_and_one_person():

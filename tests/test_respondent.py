@@ -10,6 +10,7 @@ from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
 from mdrr.respondent import check, draw, fingerprint, record_bytes, respond
 from mdrr.source import BytesSource
 from tests.cases import designs, unequal_questionnaires, weights_of
+from tests.chance import nothing_else
 
 ALONE = """
 import sys, json
@@ -114,6 +115,24 @@ def test_the_system_is_the_default_source():
     assert seen == {0, 1, 2, 3}  # each is missing with probability below 0.9^300 = 2e-14
 
 
+def test_nothing_but_the_system_decides_by_default():
+    fields = json.loads(designs()["one"].to_json())
+    drawn = []
+    for _ in range(2):
+        with nothing_else():
+            drawn.append([respond({"a": "a0"}, fields).codes[0] for _ in range(200)])
+    assert drawn[0] != drawn[1]  # equal with probability below (1 − 2·0.1·0.9)^200 = 1e-17
+
+
+@pytest.mark.parametrize("name", ["mixed", "sampled"])
+def test_every_byte_of_a_report_is_the_systems(system, name):
+    design = designs()[name]
+    record = {a.name: a.categories[0] for a in design.domain.attributes}
+    sent = [respond(record, design) for _ in range(50)]
+    assert [len(piece) for piece in system.pieces] == [design.record_bytes] * 50
+    assert sent == [respond(record, design, BytesSource(piece)) for piece in system.pieces]
+
+
 def test_only_the_answers_to_what_is_asked_are_needed():
     fields = json.loads(unequal_questionnaires().to_json())
     last = (2**16 - 1).to_bytes(2, "little")
@@ -147,22 +166,70 @@ def test_a_design_that_was_changed_is_refused():
         respond({"a": "a1"}, fields)
 
 
+BAND = {"kind": "banded", "cells": 4, "width": 1, "low": 4000, "total": 2**16}
+SETS = {"kind": "subset", "cells": 4, "codes": 7, "block": [1, 2, 4], "low": 4000, "total": 2**16}
+
+
+def with_matrix(matrix):
+    fields = json.loads(designs()["one"].to_json())
+    del fields["fingerprint"]
+    fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
+    return fields
+
+
+@pytest.mark.parametrize("matrix", [BAND, SETS], ids=["banded", "subset"])
+def test_a_fair_matrix_of_any_kind_is_used(matrix):
+    assert respond({"a": "a1"}, with_matrix(matrix), BytesSource(b"\xff\xff")).codes
+
+
 @pytest.mark.parametrize(
     ("matrix", "complaint"),
     [
         ({"kind": "constant", "cells": 4, "diagonal": 65536, "off": 0}, "'a' are not fair"),
         ({"kind": "constant", "cells": 4, "diagonal": 30000, "off": 10000}, "'a' are not fair"),
         ({"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}, "'a' are not fair"),
+        ({"kind": "constant", "cells": 4, "diagonal": 16384, "off": 16384}, "'a' are not fair"),
         ({"kind": "dense", "weights": [[65536, 0, 0, 0]] * 3}, "'a' are not fair"),
+        (
+            {"kind": "dense", "weights": [[65537, -1, 0, 0], *[[65536, 0, 0, 0]] * 3]},
+            "'a' are not fair",
+        ),
+        (
+            {"kind": "dense", "weights": [[65536, 65536, 0, 0], *[[65536, 0, 0, 0]] * 3]},
+            "'a' are not fair",
+        ),
+        *(
+            (BAND | change, "'a' are not fair")
+            for change in (
+                {"low": 0},
+                {"low": -1},
+                {"cells": 5},
+                {"total": 60000},
+                {"low": 10923},
+                {"width": -1},
+            )
+        ),
+        *(
+            (SETS | change, "'a' are not fair")
+            for change in (
+                {"low": 0},
+                {"low": -1},
+                {"cells": 5},
+                {"total": 60000},
+                {"low": 9362},
+                {"codes": 3},
+                {"block": []},
+                {"block": [1, 2, 7]},
+                {"block": [2, 1, 4]},
+                {"block": [1, 1, 2]},
+            )
+        ),
         ({"kind": "other"}, "unknown kind of matrix: 'other'"),
     ],
 )
 def test_an_unfair_matrix_is_refused(matrix, complaint):
-    fields = json.loads(designs()["one"].to_json())
-    del fields["fingerprint"]
-    fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
     with pytest.raises(MatrixError) as error:
-        respond({"a": "a1"}, fields)
+        respond({"a": "a1"}, with_matrix(matrix))
     assert complaint in str(error.value)
     assert isinstance(error.value, MdrrError)
 

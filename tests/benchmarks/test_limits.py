@@ -100,10 +100,17 @@ def test_scaled_answers_lie_between_the_product_and_beyond(people):
 
 
 def test_one_randomization_is_measured_against_the_truth():
+    """One of the scales is 1, so hindsight errs no more than `auto` but for the last bits.
+
+    Scaled by 1 a share is product + (share − product), over a sum: five roundings of numbers up to
+    1, each by 2^-53 at most. A count adds up fewer than 10 of them, relative to no less than 1/n.
+    """
     entry = work(("network", 0.5, 0))
+    last_bits = 5 * 2**-53 * 10 * load("network").n
     assert entry["epsilon"] == mdrr.independent(load("network").domain, p=0.5).epsilon
     assert entry["relations"] < entry["neither"]
-    assert entry["hindsight"] <= entry["auto"] < entry["neither"]
+    assert entry["hindsight"] <= entry["auto"] + last_bits
+    assert entry["auto"] < entry["neither"]
     assert entry["strength"] > 1
     assert entry["cosine"] > 0.5
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -23,6 +23,8 @@ DOMAIN = Domain(
         Attribute("c", ("p", "q", "r", "s")),
     )
 )
+
+FOUR, TWELVE = constant_matrix(4, epsilon=0.5), constant_matrix(12, epsilon=1.0)
 
 
 def table(matrix):
@@ -116,6 +118,26 @@ def test_parts_add_up_to_the_design(design):
         assert 0 < a.epsilon_others_unknown <= a.epsilon <= spent.epsilon
     again = json.loads(json.dumps(spent.to_dict(), allow_nan=False))
     assert again["fingerprint"] == design.fingerprint
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)
+def test_an_attribute_costs_what_its_most_revealing_questionnaire_does(order):
+    """In one questionnaire `a` stands alone, in one with `b`; the third does not ask it."""
+    alone, together, absent = (
+        (Cluster(("a",), constant_matrix(2, epsilon=2.0)), Cluster(("b", "c"), TWELVE)),
+        (Cluster(("a", "b"), constant_matrix(6, epsilon=2.5)), Cluster(("c",), FOUR)),
+        (Cluster(("b",), constant_matrix(3, epsilon=0.1)), Cluster(("c",), FOUR)),
+    )
+    weights = (2**15, 2**14, 2**14)
+    asked = [Questionnaire(q, w) for q, w in zip((alone, together, absent), weights, strict=True)]
+    design = Design(DOMAIN, tuple(asked[i] for i in order))
+    found = attribute_account(design, "a")
+    of_both = cluster_attribute_epsilons(together[0], (2, 3), "a")
+    assert found.epsilon == of_both[0] > alone[0].epsilon
+    assert found.epsilon_others_unknown == alone[0].epsilon > of_both[1]
+    assert found.asked == 0.75
+    chances = [q.probability for q in account(design).questionnaires]
+    assert chances == [weights[i] / 2**16 for i in order]
 
 
 def test_alone_in_its_cluster_both_epsilons_agree():
