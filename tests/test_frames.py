@@ -25,7 +25,7 @@ from mdrr.matrix.banded import Banded
 from mdrr.protocols import independent, sampled
 from mdrr.randomizer import randomize_codes
 from mdrr.response import Report
-from mdrr.source import SeededSource
+from mdrr.source import BytesSource, SeededSource
 from mdrr.tallies import tally_codes
 from tests.backends import BACKENDS
 from tests.cases import MIXED, designs
@@ -61,6 +61,14 @@ def exact(domain: Domain) -> object:
 def test_labels_of_every_type_become_codes_in_the_domains_order(backend):
     codes = encode(backend.make(PEOPLE), MIXED)
     assert [c.tolist() for c in codes] == [CODES[name] for name in MIXED.names]
+
+
+def test_every_byte_of_randomized_people_is_the_systems(system):
+    people = pl.DataFrame(PEOPLE)
+    sent = randomize(people, PAIRS)
+    read = b"".join(system.pieces)
+    assert len(read) == len(people) * PAIRS.record_bytes
+    assert sent.equals(randomize(people, PAIRS, source=BytesSource(read)))
 
 
 def test_dictionary_columns(backend):

@@ -14,6 +14,7 @@ from mdrr.files import read_people, tally_files
 from mdrr.frames import randomize
 from mdrr.source import SeededSource
 from mdrr.tallies import Tally
+from tests.chance import nothing_else
 from tests.cli.run import answer, done, refusal, run
 
 
@@ -44,12 +45,22 @@ def test_true_columns_that_were_not_asked_stay_behind(folder):
     assert pyarrow.csv.read_csv("r.csv").column_names == ["smokes", "age", "visits", "insured"]
 
 
-def test_without_a_seed_reports_differ_and_a_seed_is_warned_of(folder):
-    done("randomize people.csv -d design.json -o a.csv")
-    done("randomize people.csv -d design.json -o b.csv")
+def test_without_a_seed_only_the_system_decides_and_a_seed_is_warned_of(folder):
+    for name in ("a.csv", "b.csv"):
+        with nothing_else():
+            done(f"randomize people.csv -d design.json -o {name}")
     assert Path("a.csv").read_text() != Path("b.csv").read_text()
     result = run("randomize people.csv -d design.json -o a.csv --seed 1")
     assert "--seed is for simulation" in result.stderr
+
+
+def test_only_the_system_decides_what_a_person_sends(folder, design):
+    """The likeliest report has .85²·.8² = .46, so twenty are one with less than .46^19 = 4e-7."""
+    sent = []
+    for _ in range(20):
+        with nothing_else():
+            sent.append(done("respond -d design.json", stdin="1\n" * 4))
+    assert len(set(sent)) > 1
 
 
 def test_tallies_and_reports_of_every_format_merge(folder):
