@@ -8,9 +8,13 @@ BIN := $(VENV)/bin
 EXTRAS := pandas,report,cli,server
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 JOBS ?= 2
+# What floating point decides: these tests run again under a BLAS kernel that differs in the last bits.
+KERNEL ?= Nehalem
+NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory privacy statistical benchmarks \
+	reproduction experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning help run test check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +25,10 @@ run: install  ## Randomize, tally and estimate Adult; write out/report.html
 
 test: dev  ## Run all tests (JOBS=2 processes)
 	$(BIN)/python -m pytest -n $(JOBS) tests
+
+test-kernels: dev  ## Run the numerical tests under another BLAS kernel and one thread
+	OPENBLAS_CORETYPE=$(KERNEL) OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -q -n $(JOBS) $(NUMERICAL)
 
 check: dev  ## Lint, format, strict types, import direction, doctests
 	$(BIN)/ruff check .
