@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -76,6 +77,25 @@ def test_epsilon_is_the_worst_questionnaire_of_summed_clusters():
 def test_an_infinite_epsilon_is_said():
     design = Design(domain_of(4), (Questionnaire((Cluster(("a",), banded(4)),)),))
     assert design.epsilon == float("inf")
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 0.7])
+def test_summed_epsilons_are_rounded_up(epsilon):
+    design = Design(
+        domain_of(3, 4, 5),
+        (
+            Questionnaire(
+                tuple(
+                    Cluster((name,), constant_matrix(size, epsilon=epsilon))
+                    for name, size in zip("abc", (3, 4, 5), strict=True)
+                )
+            ),
+        ),
+    )
+    parts = [cluster.epsilon for cluster in design.clusters]
+    exact = sum(map(Fraction, parts))
+    assert Fraction(sum(parts)) < exact  # added as they stand, they would claim too little
+    assert exact <= Fraction(design.epsilon) < exact + Fraction(1, 2**50)
 
 
 def test_bytes_are_counted_for_the_longest_questionnaire():

@@ -158,6 +158,22 @@ def test_a_bad_record_is_refused_without_repeating_the_answer(record, complaint)
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.parametrize("answers", [{"smokes": 1}, {"smokes": 0.0}, {"children": True}])
+def test_an_answer_of_another_type_is_refused_even_if_it_compares_equal(answers):
+    design = designs()["labels"]
+    record = {a.name: a.categories[0] for a in design.domain.attributes}
+    respond(record, design)
+    with pytest.raises(SchemaError, match="is not one of its"):
+        respond(record | answers, design)
+
+
+def test_a_cluster_of_an_unknown_attribute_is_refused():
+    fields = with_matrix({"kind": "constant", "cells": 4, "diagonal": 40960, "off": 8192})
+    fields["questionnaires"][0]["clusters"][0]["attributes"].append("z")
+    with pytest.raises(MatrixError, match="'a\\+z' are not fair"):
+        respond({"a": "a1", "z": "z0"}, fields)
+
+
 def test_a_design_that_was_changed_is_refused():
     fields = json.loads(designs()["one"].to_json())
     assert check(fields) == fingerprint(fields) == fields["fingerprint"]

@@ -93,6 +93,23 @@ def test_reports_are_in_lexicographic_order():
     assert list(zip(*(c.tolist() for c in codes), strict=True)) == [(0, 0), (1, 0), (1, 2)]
 
 
+def test_keys_between_63_and_64_bits_keep_their_order():
+    """2^21 · 2^21 · 3·2^20 possible reports: the last do not fit a signed number of 64 bits."""
+    sizes = [2] * 62 + [3]
+    domain = domain_of(*sizes)
+    groups = [domain.names[:21], domain.names[21:42], domain.names[42:]]
+    cells = [2**21, 2**21, 3 * 2**20]
+    clusters = tuple(
+        Cluster(names, constant_matrix(size, epsilon=5.0))
+        for names, size in zip(groups, cells, strict=True)
+    )
+    design = Design(domain, (Questionnaire(clusters),))
+    rows = [(0, 5, 7), (2**20, 0, 0), (2**21 - 1, 2**21 - 1, 3 * 2**20 - 1), (2**21 - 1, 0, 3)]
+    tally = tally_codes([list(np.array(rows[::-1]).T)], design)
+    found = list(zip(*(c.tolist() for c in tally.groups[0].codes), strict=True))
+    assert found == sorted(rows)
+
+
 def test_keys_beyond_63_bits_are_told_apart():
     """Five clusters of 2^20 cells: 2^100 possible reports."""
     domain = domain_of(*[2] * 100)

@@ -1,6 +1,7 @@
 """The paper's protocol in one process: exact totals, or an abort that names the step."""
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -54,6 +55,30 @@ def test_a_count_of_everybody_does_not_wrap() -> None:
     same = [group.vectors[0]] * 5
     parties = run_paper(group.roster, group.identities, same, SeededSource(1))
     assert parties[FIRST].result().max() == 5
+
+
+def test_every_commitment_has_32_fresh_bytes_of_its_partys_source() -> None:
+    """Without them a sum of few cells could be guessed from its commitment."""
+    read: list[bytes] = []
+
+    class Noted:
+        def read(self, count: int, /) -> bytes:
+            read.append(seeded.read(count))
+            return read[-1]
+
+    nonces = []
+
+    def listen(data: bytes, to: str) -> tuple[bytes]:
+        message = Message.from_json(data)
+        if message.kind == "reveal" and to == (SECOND if message.sender == FIRST else FIRST):
+            nonces.append(b64decode(message.body["nonce"]))
+        return (data,)
+
+    seeded = SeededSource(1)
+    never_wrong(run_paper(GROUP.roster, GROUP.identities, GROUP.vectors, Noted(), meddle=listen))
+    assert len(set(nonces)) == len(nonces) == 5
+    assert {len(nonce) for nonce in nonces} == {32}
+    assert set(nonces) <= set(read)
 
 
 @pytest.mark.parametrize("kind", STEPS[:-1])
