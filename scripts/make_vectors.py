@@ -244,6 +244,14 @@ def bad() -> list[Fields]:
         "an unknown attribute in a cluster": changed(
             good, ["b"], "questionnaires", 0, "clusters", 0, "attributes"
         ),
+        "a control character in a category": changed(
+            good, ["x", "y", "z\u0000"], "attributes", 0, "categories"
+        ),
+        "a line separator in a name": design(
+            [{**LETTERS[0], "name": "a\u2028"}],
+            (1, [{**good["questionnaires"][0]["clusters"][0], "attributes": ["a\u2028"]}]),
+        ),
+        "dense rows of unlike length": changed(dense, [65534, 2], *matrix, "weights", 1),
         "a category twice": changed(good, ["x", "y", "x"], "attributes", 0, "categories"),
     }
     bad_records: dict[str, Fields] = {
@@ -262,6 +270,8 @@ def bad() -> list[Fields]:
         "too many codes": {**sent, "codes": [1, 1]},
         "a code that is text": {**sent, "codes": ["1"]},
         "a code that is a boolean": {**sent, "codes": [True]},
+        "no questionnaire": {key: sent[key] for key in ("design", "codes")},
+        "more than a report holds": {**sent, "answers": ["x"]},
     }
     return [
         *({"why": why, "kind": "design", "design": d} for why, d in bad_designs.items()),

@@ -13,7 +13,7 @@ LABELS = [
         "kind": "nominal",
         # Composed and decomposed è are two categories: nothing is normalised. The hedgehog is
         # beyond the basic plane; the rest is what JSON writers disagree about.
-        "categories": ["Gen\u00e8ve", "Gene\u0300ve", "東京", "🦔", "\u2028\u007f", '\t"\\/\u0001'],
+        "categories": ["Gen\u00e8ve", "Gene\u0300ve", "東京", "🦔", "\u00a0\u200d", '"\\/<'],
     },
     {"name": "smokes", "kind": "nominal", "categories": [False, True]},
     {"name": "children", "kind": "ordinal", "categories": [0, 1, 2, -5], "missing": -5},

@@ -10,7 +10,7 @@ from mdrr.design import Cluster, Design, Questionnaire, check_partition, draw_by
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError, SchemaError
 from mdrr.matrix import constant_matrix
-from mdrr.protocols import independent
+from mdrr.protocols import clustered, independent, sampled
 from tests.cases import banded, designs, domain_of, mixed_matrices, unequal_questionnaires, uneven
 
 AB = domain_of(2, 3)
@@ -134,9 +134,26 @@ def test_several_questionnaires_have_no_single_list_of_clusters():
             lambda: Design(AB, (Questionnaire((Cluster(("b", "a"), uneven(6, 1)),)),)),
             "list them in the domain's order: 'a+b'",
         ),
+        (lambda: named("questionnaire", "b"), "need the column 'questionnaire' for themselves"),
+        (lambda: named("a", "a (code)"), "'a' need the column 'a (code)', which is an attribute"),
+        (
+            lambda: clustered(of("a", "b+c", "a+b", "c"), [["a", "b+c"], ["a+b", "c"]], p=0.5),
+            "['a', 'b+c'] and ['a+b', 'c'] would both be called 'a+b+c'; rename an attribute",
+        ),
+        (
+            lambda: clustered(of("a", "b", "a+b"), [["a", "b"], ["a+b"]], p=0.5),
+            "['a+b'] and ['a', 'b'] would both be called 'a+b'",
+        ),
+        (lambda: sampled(of("questionnaire", "b"), 1, epsilon=1.0), "rename the attribute"),
         (lambda: Design.from_json("{"), "the design is not JSON"),
+        (
+            lambda: Design.from_json('title = "x"\n[[attributes]]\nname = "a"'),
+            "this is a survey, not a design. `mdrr design` makes a design of it",
+        ),
+        (lambda: Design.from_json('{"mdrr-tally": 1}'), "this is a tally, not a design"),
+        (lambda: Design.from_json('{"design": "00", "codes": [1]}'), "this is a report, not a"),
         (lambda: Design.from_json("[]"), "a design is a JSON object"),
-        (lambda: Design.from_json("{}"), "has format None; this version reads 1"),
+        (lambda: Design.from_json("{}"), "it has no 'mdrr', the version of its format"),
         (lambda: Design.from_json('{"mdrr": 2}'), "has format 2"),
         (lambda: Design.from_json('{"mdrr": 1}'), "the design has no 'attributes'"),
         (lambda: tampered(["questionnaires"], 3), "cannot be read"),
@@ -160,6 +177,21 @@ def test_a_bad_design_is_refused(make, complaint):
     with pytest.raises(DesignError) as error:
         make()
     assert complaint in str(error.value)
+
+
+def of(*names):
+    return Domain(tuple(Attribute(name, tuple("stuvwxyz"), kind="ordinal") for name in names))
+
+
+def named(*names):
+    """A design whose reports of each attribute are a place on a longer scale."""
+    return independent(of(*names), epsilon=1.0 * len(names), ordered="banded")
+
+
+def test_names_that_only_look_alike_are_let_pass():
+    assert len(named("a", "b (code)").clusters) == 2
+    assert len(independent(of("a", "a (code)"), p=0.5).clusters) == 2
+    assert len(clustered(of("a", "b", "a+b"), [["a", "a+b"], ["b"]], p=0.5).clusters) == 2
 
 
 def tampered(path, value):

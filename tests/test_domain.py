@@ -49,7 +49,11 @@ def test_only_orders_without_a_missing_category_have_a_correlation(kind, missing
         ({"categories": (float("nan"), 1.0)}, "found 'float'"),
         ({"categories": ("x", None)}, "found 'NoneType', 'str'"),
         ({"categories": (0, 2**53)}, "'a' has an integer category beyond 2^53"),
-        ({"categories": ("x", "\ud800")}, "'a' has text that is not Unicode"),
+        ({"categories": ("x", "\ud800")}, "'a': the category '\\ud800' has a control character"),
+        ({"categories": ("x", "y\0")}, r"'a': the category 'y\x00' has a control character"),
+        ({"categories": ("x", "y\nz")}, r"'a': the category 'y\nz' has a control character"),
+        ({"name": "a\u2028b"}, r"'a\u2028b': its name has a control character, a line break"),
+        ({"name": "a\x1b[2J"}, r"'a\x1b[2J': its name has a control character"),
         ({"kind": "continuous"}, "'a' has kind 'continuous'. Known: 'nominal'"),
         ({"missing": "z"}, "'a' declares missing='z', which is not among its categories: 'x', 'y'"),
         ({"categories": (0, 1), "missing": True}, "missing=True, which is not among"),
@@ -153,3 +157,11 @@ def test_a_domain_is_shown_in_a_line():
     many = Domain(tuple(Attribute(f"attribute{i}", ("x", "y")) for i in range(100)))
     assert repr(many).endswith(" …>")
     assert len(repr(many)) < 140
+
+
+@pytest.mark.parametrize(
+    "text", ["Genève", "a, b", "a+b", "🦔\u200d", "no\u00a0break", "עברית", "[x]"]
+)
+def test_any_text_that_can_be_shown_on_a_line_is_a_name_and_a_label(text):
+    attribute = Attribute(text, (text, "other"))
+    assert Attribute.from_dict(attribute.to_dict()) == attribute

@@ -134,9 +134,18 @@ def test_reports_read_back_are_the_reports_made():
         assert again.equals(reports, check_metadata=True), name
 
 
-def test_pandas_keeps_its_index_and_its_whole_numbers():
-    people = pd.DataFrame(PEOPLE, index=["d", "c", "b", "a"])
-    assert list(randomize(people, DESIGN).index) == ["d", "c", "b", "a"]
+def test_the_index_of_true_records_stays_behind_unless_asked_for():
+    people = pd.DataFrame(PEOPLE).set_index("ville", drop=False)
+    reports = randomize(people, DESIGN)
+    assert list(reports.index) == [0, 1, 2, 3]
+    assert reports.index.name is None
+    kept = randomize(people, DESIGN, keep_index=True)
+    assert list(kept.index) == PEOPLE["ville"]
+    assert tally(kept, DESIGN).n == 4
+
+
+def test_pandas_keeps_its_whole_numbers():
+    people = pd.DataFrame(PEOPLE)
     reports = randomize(pd.concat([people] * 20), PAIRS)
     assert str(reports["children"].dtype) == "Int64"
     assert str(reports["smokes"].dtype) == "boolean"
@@ -233,6 +242,20 @@ def test_polars_carries_none_and_is_taken_on_trust():
     }
 
 
+def test_raw_numbers_are_no_reports(backend):
+    people = {name: PEOPLE[name] for name in ("ville", "smokes", "children", "age")}
+    with pytest.raises(TallyError, match=r"'age' holds numbers.*true answers: randomize them"):
+        tally(backend.make(people), DESIGN)
+    with pytest.raises(TallyError, match="'age' holds numbers"):
+        tally(backend.make({**people, "age": [17.0, 120.0, 18.0, 64.0]}), DESIGN)
+
+
+def test_a_column_nobody_was_asked_may_come_back_as_empty_numbers():
+    """So pandas reads an empty column of a CSV file."""
+    frame = pd.DataFrame({**REPORT, "age": [float("nan")]})
+    assert tally(frame, PAIRS).n == 1
+
+
 REPORT = {QUESTIONNAIRE: [0], "ville": ["🦔"], "smokes": [True], "children": [None], "age": [None]}
 
 
@@ -306,14 +329,6 @@ def test_reports_that_are_no_combination_travel_as_numbers(backend, design):
     wrong = {**values, coded[0]: [None if v is None else 10**6 for v in values[coded[0]]]}
     with pytest.raises(TallyError, match="is outside 0…"):
         tally(backend.make(wrong), design)
-
-
-def test_an_attribute_that_takes_the_reports_own_column_is_refused():
-    domain = Domain((Attribute(QUESTIONNAIRE, ("x", "y")), Attribute("b", ("x", "y"))))
-    people = pa.table({QUESTIONNAIRE: ["x", "y"], "b": ["x", "y"]})
-    assert tally(randomize(people, independent(domain, p=0.5)), independent(domain, p=0.5)).n == 2
-    with pytest.raises(SchemaError, match="rename the attribute"):
-        randomize(people, sampled(domain, 1, epsilon=1.0))
 
 
 @pytest.mark.parametrize("name", ["mixed", "unequal", "labels", "subsets"])

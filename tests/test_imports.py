@@ -32,6 +32,7 @@ ORDER = (
     "query",
     "randomizer",
     "tallies",
+    "plausibility",
     "estimation",
     "dependence",
     "clustering",

@@ -143,7 +143,7 @@ def test_an_unknown_label_is_named_and_known_ones_of_people_are_not(dictionary):
     with pytest.raises(SchemaError) as error:
         encode_column(column.dictionary_encode() if dictionary else column, SIZE)
     assert str(error.value) == (
-        "'size' has no category 'xl'. Known: 's', 'm', 'l'. "
+        "row 2: 'size' has no category 'xl'. Known: 's', 'm', 'l'. "
         "Add it to the survey file or map it first"
     )
 

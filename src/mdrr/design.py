@@ -21,6 +21,8 @@ from mdrr.respondent import fingerprint
 
 FORMAT = 1
 """The version of the design's JSON form."""
+QUESTIONNAIRE = "questionnaire"
+"""The column of reports that says which questionnaire a person answered."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class Cluster:
     def name(self) -> str:
         """The attributes joined by '+', for tables and columns."""
         return "+".join(self.attributes)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns its reports fill; one of numbers where a report is no cell of labels."""
+        return self.attributes if self.matrix.reports_cells else (f"{self.name} (code)",)
 
 
 @dataclass(frozen=True)
@@ -118,11 +125,33 @@ class Design:
         for name in self.domain.names:
             if name not in asked:
                 raise DesignError(f"{name!r} is in no cluster; add it, alone if need be")
+        self._check_names()
         weights = sum(q.weight for q in self.questionnaires)
         if len(self.questionnaires) > 1 and weights not in TOTALS:
             raise DesignError(
                 f"the questionnaires' weights sum to {weights}; they must sum to 2^16, 2^32 or 2^48"
             )
+
+    def _check_names(self) -> None:
+        """Refuse names under which two things would share a column of the reports or a table."""
+        named: dict[str, tuple[str, ...]] = {name: (name,) for name in self.domain.names}
+        if QUESTIONNAIRE in named:
+            raise DesignError(
+                f"reports need the column {QUESTIONNAIRE!r} for themselves; rename the attribute"
+            )
+        for cluster in (c for q in self.questionnaires for c in q.clusters):
+            held = named.setdefault(cluster.name, cluster.attributes)
+            if held != cluster.attributes:
+                raise DesignError(
+                    f"{list(held)} and {list(cluster.attributes)} would both be called "
+                    f"{cluster.name!r}; rename an attribute"
+                )
+            for column in set(cluster.columns) - set(cluster.attributes):
+                if column in self.domain.names:
+                    raise DesignError(
+                        f"the reports of {cluster.name!r} need the column {column!r}, which is an "
+                        "attribute too; rename the attribute"
+                    )
 
     def __repr__(self) -> str:
         asked = len(self.questionnaires)
@@ -220,17 +249,28 @@ class Design:
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
+            if "[[attributes]]" in text:
+                raise DesignError(
+                    "this is a survey, not a design. `mdrr design` makes a design of it"
+                ) from None
             raise DesignError(f"the design is not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise DesignError("a design is a JSON object")
+        for key, what in (("mdrr-tally", "a tally"), ("codes", "a report")):
+            if key in fields:
+                raise DesignError(
+                    f"this is {what}, not a design. Give the design that it was made under"
+                )
         return cls.from_dict(fields)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Design:
         """The design described by `to_dict`, validated again."""
-        if fields.get("mdrr") != FORMAT:
+        if "mdrr" not in fields:
+            raise DesignError("this is not a design: it has no 'mdrr', the version of its format")
+        if fields["mdrr"] != FORMAT:
             raise DesignError(
-                f"this design has format {fields.get('mdrr')!r}; this version reads {FORMAT}"
+                f"this design has format {fields['mdrr']!r}; this version reads {FORMAT}"
             )
         try:
             design = cls(

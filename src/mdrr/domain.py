@@ -15,6 +15,7 @@ from textwrap import shorten
 from typing import Any, Literal, TypeAlias, get_args
 
 from mdrr.errors import SchemaError, did_you_mean
+from mdrr.respondent import readable
 
 Label: TypeAlias = str | int | bool
 Kind: TypeAlias = Literal["nominal", "ordinal", "numeric"]
@@ -137,10 +138,11 @@ class Attribute:
 
     def _check_text(self) -> None:
         for text in (self.name, *self.categories):
-            if isinstance(text, str) and any("\ud800" <= c <= "\udfff" for c in text):
+            if isinstance(text, str) and not readable(text):
+                what = "its name" if text is self.name else f"the category {text!a}"
                 raise SchemaError(
-                    f"{self.name!r} has text that is not Unicode (a lone surrogate), "
-                    "so it has no fingerprint. Correct the encoding"
+                    f"{self.name!a}: {what} has a control character, a line break or half a "
+                    "character (a lone surrogate). Use text that can be shown on one line"
                 )
 
     @property

@@ -9,7 +9,7 @@ import difflib
 import math
 from collections.abc import Iterable
 from numbers import Real
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 
 def is_number(value: object) -> TypeGuard[float]:
@@ -52,7 +52,25 @@ def did_you_mean(word: object, words: Iterable[object]) -> str:
 
 
 class MdrrError(ValueError):
-    """Base of all errors raised on bad input; its text is one clear line."""
+    """Base of all errors raised on bad input; its text is one clear line.
+
+    Arguments:
+        message: what is wrong, and what to do.
+        row: where in a column of data the first fault is, counted from 0, if that is known.
+    """
+
+    def __init__(self, message: str = "", row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.row is None else f"row {self.row + 1:,}: {text}"
+
+    def inside(self, where: str, before: int = 0) -> Self:
+        """The same error, said of a file of which some rows came before these."""
+        place = where if self.row is None else f"{where}: row {before + self.row + 1:,}"
+        return type(self)(f"{place}: {super().__str__()}")
 
 
 class SchemaError(MdrrError):

@@ -15,17 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
-from mdrr.design import Cluster, Design
+from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column
+from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_number
 from mdrr.randomizer import Batch, Codes, Reports, cells_of, randomize_codes
 from mdrr.response import Report, check_fingerprint
 from mdrr.source import Source
 from mdrr.tallies import Tally, tally_codes, tally_responses
 
-QUESTIONNAIRE = "questionnaire"
-"""The column that says which questionnaire a person answered."""
 FINGERPRINT = "mdrr.fingerprint"
 """The key under which a frame or file of reports carries its design's fingerprint."""
 
@@ -48,22 +46,26 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
     return [encode_column(native[a.name], a) for a in domain.attributes]
 
 
-def randomize(people: Any, design: Design, *, source: Source | None = None) -> Any:
+def randomize(
+    people: Any, design: Design, *, source: Source | None = None, keep_index: bool = False
+) -> Any:
     """Randomize a frame of true records: what each person would send, in one go.
 
     Arguments:
         people: one row per person, one column per attribute; pandas, Polars or PyArrow.
         design: how to randomize.
         source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
+        keep_index: give the reports the index of a pandas frame. It links every report to its
+            person and is not randomized, so it is left behind by default.
 
     Returns:
-        The same kind of frame, in the same row order (and with pandas' index), with the design's
-        columns only; numbers come back as their bins.
+        The same kind of frame, in the same row order, with the design's columns only; numbers come
+        back as their bins.
     """
     if not isinstance(design, Design):
         raise SchemaError("the people come first, then the design: mdrr.randomize(people, design)")
     reports = randomize_codes(encode(people, design.domain), design, source)
-    return _like(people, report_table(reports, design), design)
+    return _like(people, report_table(reports, design), design, keep_index)
 
 
 def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) -> Tally:
@@ -156,19 +158,21 @@ def report_codes(frame: Any, design: Design) -> Reports:
     columns = {
         name: _whole(native[name], name)
         if attribute is None
-        else encode_column(native[name], attribute, nulls=True)
+        else _reported(native[name], attribute)
         for name, attribute in wanted.items()
     }
     which = _questionnaires(columns, len(native), design)
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
         rows = np.flatnonzero(which == q)
-        asked = {name for c in questionnaire.clusters for name in _columns_of(c)}
+        asked = {name for c in questionnaire.clusters for name in c.columns}
         for name in columns.keys() - asked:
-            if (columns[name][rows] >= 0).any():
+            answered = columns[name][rows] >= 0
+            if answered.any():
                 raise TallyError(
                     f"a report to questionnaire {q} answers {name!r}, which is not in it. "
-                    "Use the design the reports were made under"
+                    "Use the design the reports were made under",
+                    row=int(rows[answered.argmax()]),
                 )
         codes = tuple(_cluster_codes(columns, rows, c, design) for c in questionnaire.clusters)
         batches.append(Batch(rows, codes))
@@ -190,7 +194,7 @@ def report_table(reports: Reports, design: Design) -> Any:
             parts: Iterable[Any] = (whole,)
             if cluster.matrix.reports_cells:
                 parts = np.unravel_index(whole, design.shape(cluster))
-            for name, part in zip(_columns_of(cluster), parts, strict=True):
+            for name, part in zip(cluster.columns, parts, strict=True):
                 columns[name][batch.rows] = part
     fields = {
         name: pa.array(columns[name], mask=columns[name] < 0)
@@ -264,22 +268,25 @@ def _occurring(column: Any, name: str) -> Attribute:
 def report_columns(design: Design) -> dict[str, Attribute | None]:
     """The columns of a frame of reports; None for those that hold plain numbers."""
     clusters = [c for q in design.questionnaires for c in q.clusters]
-    names = {name for c in clusters for name in _columns_of(c)}
+    names = {name for c in clusters for name in c.columns}
     columns: dict[str, Attribute | None] = {}
     if len(design.questionnaires) > 1:
         columns[QUESTIONNAIRE] = None
-        if QUESTIONNAIRE in design.domain.names:
-            raise SchemaError(
-                f"reports need the column {QUESTIONNAIRE!r} for themselves; rename the attribute"
-            )
     columns |= {a.name: a for a in design.domain.attributes if a.name in names}
     codes = [c for c in clusters if not c.matrix.reports_cells]
-    return columns | {name: None for c in codes for name in _columns_of(c)}
+    return columns | {name: None for c in codes for name in c.columns}
 
 
-def _columns_of(cluster: Cluster) -> tuple[str, ...]:
-    """The columns a cluster's reports fill; a report that is no cell of labels is a number."""
-    return cluster.attributes if cluster.matrix.reports_cells else (f"{cluster.name} (code)",)
+def _reported(column: Any, attribute: Attribute) -> Codes:
+    """A column of reported labels as codes, −1 where there is none. Numbers are no report."""
+    codes = encode_column(column, attribute, nulls=True)
+    numbers = attribute.kind == "numeric" and is_number(as_arrow(column, attribute.name).type)
+    if numbers and (codes >= 0).any():
+        raise TallyError(
+            f"the column {attribute.name!r} holds numbers, but reports hold bins, such as "
+            f"{attribute.categories[0]!r}. These look like true answers: randomize them first"
+        )
+    return codes
 
 
 def _whole(column: Any, name: str) -> npt.NDArray[np.int64]:
@@ -298,8 +305,10 @@ def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDAr
         return np.zeros(n, dtype=np.int64)
     column = columns.pop(QUESTIONNAIRE)
     if column.min() < 0 or column.max() >= len(design.questionnaires):
+        wrong = (column < 0) | (column >= len(design.questionnaires))
         raise TallyError(
-            f"a {QUESTIONNAIRE} is missing or outside 0…{len(design.questionnaires) - 1}"
+            f"a {QUESTIONNAIRE} is missing or outside 0…{len(design.questionnaires) - 1}",
+            row=int(wrong.argmax()),
         )
     return np.asarray(column)
 
@@ -308,18 +317,19 @@ def _cluster_codes(
     columns: dict[str, Any], rows: npt.NDArray[np.int64], cluster: Cluster, design: Design
 ) -> Codes:
     everyone = len(rows) == len(next(iter(columns.values())))
-    names = _columns_of(cluster)
+    names = cluster.columns
     parts = [columns[name] if everyone else columns[name][rows] for name in names]
     for name, part in zip(names, parts, strict=True):
         if (part < 0).any():
             raise TallyError(
                 f"{int((part < 0).sum()):,} reports lack an answer to {name!r}, which they were "
-                "asked. A report is whole or it is none"
+                "asked. A report is whole or it is none",
+                row=int(rows[(part < 0).argmax()]),
             )
     return cells_of(parts, design.shape(cluster)) if cluster.matrix.reports_cells else parts[0]
 
 
-def _like(people: Any, table: Any, design: Design) -> Any:
+def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in."""
     nw = require("narwhals", "frames")
     wrapped = _wrap(people)
@@ -328,7 +338,7 @@ def _like(people: Any, table: Any, design: Design) -> Any:
         frame = require("polars", "frames").from_arrow(table)
         return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame
     if kind.is_pandas():
-        return _to_pandas(table, people.index, design)
+        return _to_pandas(table, people.index if keep_index else None, design)
     return table
 
 
@@ -338,6 +348,7 @@ def _to_pandas(table: Any, index: Any, design: Design) -> Any:
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     holed = {field.type for field in table.schema if table[field.name].null_count}
     frame = table.to_pandas(types_mapper=lambda t: nullable.get(t) if t in holed else None)
-    frame.index = index
+    if index is not None:
+        frame.index = index
     frame.attrs[FINGERPRINT] = design.fingerprint
     return frame

@@ -56,7 +56,8 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
         if attribute.missing is None:
             raise SchemaError(
                 f"{attribute.name!r} has {int(absent.sum()):,} missing values. Declare a category "
-                'for them (missing = "…" in the survey file) or drop those people first'
+                'for them (missing = "…" in the survey file) or drop those people first',
+                row=int(absent.argmax()),
             )
         codes[absent] = attribute.code(attribute.missing)
     return codes.astype(smallest_unsigned(attribute.size))
@@ -108,7 +109,8 @@ def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[An
     if outside.any():
         raise SchemaError(
             f"{attribute.name!r} has {int(outside.sum()):,} values outside its bins "
-            f"[{edges[0]:g}, {edges[-1]:g}]. Widen the edges or clip the values first"
+            f"[{edges[0]:g}, {edges[-1]:g}]. Widen the edges or clip the values first",
+            row=int(outside.argmax()),
         )
     codes = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
     codes[absent] = ABSENT
@@ -127,7 +129,8 @@ def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger
         codes = _positions(arrow, attribute)
     unknown = np.flatnonzero(codes == _UNKNOWN)
     if len(unknown):
-        raise _no_category(arrow[int(unknown[0])].as_py(), attribute)
+        row = int(unknown[0])
+        raise _no_category(arrow[row].as_py(), attribute, row)
     return codes
 
 
@@ -149,8 +152,13 @@ def _comparable(arrow: Any, attribute: Attribute) -> Any:
         return arrow.cast(pa.large_string())
     if kind is int and types.is_floating(arrow.type):
         values = arrow.to_numpy(zero_copy_only=False).astype(np.float64)
-        if (values[np.isfinite(values)] % 1 != 0).any() or np.isinf(values).any():
-            raise SchemaError(f"the column {attribute.name!r} has values that are not whole")
+        with np.errstate(invalid="ignore"):
+            broken = ~np.isnan(values) & (np.isinf(values) | (values % 1 != 0))
+        if broken.any():
+            raise SchemaError(
+                f"the column {attribute.name!r} has values that are not whole",
+                row=int(broken.argmax()),
+            )
         return pa.array(values, from_pandas=True).cast(pa.int64(), safe=False)
     fits = {
         str: types.is_string(arrow.type) or types.is_large_string(arrow.type),
@@ -176,13 +184,14 @@ def _fitting(attribute: Attribute, kind: Any) -> Any:
     return pa.array(fitting, kind)
 
 
-def _no_category(label: Label, attribute: Attribute) -> SchemaError:
+def _no_category(label: Label, attribute: Attribute, row: int) -> SchemaError:
     texts = {str(category).strip().casefold(): category for category in attribute.categories}
     close = difflib.get_close_matches(str(label).strip().casefold(), list(texts), n=1, cutoff=0.8)
     hint = f" Did you mean {texts[close[0]]!r}?" if close else ""
     return SchemaError(
         f"{attribute.name!r} has no category {label!r}.{hint} Known: "
-        f"{known(attribute.categories)}. Add it to the survey file or map it first"
+        f"{known(attribute.categories)}. Add it to the survey file or map it first",
+        row=row,
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Mapping
 from itertools import accumulate
@@ -138,11 +139,15 @@ def check(design: Mapping[str, Any]) -> str:
 
 def _checked(design: Mapping[str, Any]) -> str:
     mark = fingerprint(design)
-    if design.get("mdrr") != 1 or design.get("fingerprint", mark) != mark:
+    if "mdrr" not in design:
+        raise DesignError("this is not a design: it has no 'mdrr', the version of its format")
+    if design["mdrr"] != 1 or design.get("fingerprint", mark) != mark:
         raise DesignError("the design is not as published: its format or fingerprint is another")
     sizes = {}
     for attribute in design["attributes"]:
         labels = attribute["categories"]
+        if not all(readable(text) for text in (attribute["name"], *labels) if type(text) is str):
+            raise SchemaError("a name or category has characters that cannot be shown")
         sizes[attribute["name"]] = len(labels)
         if len({(type(label), label) for label in labels}) < len(labels):
             raise SchemaError(f"{attribute['name']!r} lists a category twice")
@@ -188,6 +193,15 @@ def _checked(design: Mapping[str, Any]) -> str:
         if not fits or total_of(matrix) not in TOTALS:
             raise MatrixError(f"the weights for {'+'.join(cluster['attributes'])!r} are not fair")
     return mark
+
+
+def readable(text: str) -> bool:
+    r"""Whether a text has no control characters, line separators or lone surrogates.
+
+    >>> readable("Genève, 東京"), readable("two\nlines"), readable("a\u2028b")
+    (True, False, False)
+    """
+    return not any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text)
 
 
 def _whole(value: object) -> bool:

@@ -132,8 +132,8 @@ def test_counts_are_those_of_the_library(library):
             "method": "auto",
             "of": of,
         }
-    printed = done(f'query tally.json reports.parquet -d design.json "{where}"')
-    assert "of 1,200 people" in printed
+    printed = done(f'query reports.parquet -d design.json "{where}"')
+    assert "of 600 people" in printed
     assert "95% interval" in printed
 
 

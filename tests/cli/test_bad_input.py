@@ -1,5 +1,6 @@
 """Every kind of bad input ends in one clear line, and leaves what stood as it stood."""
 
+import gzip
 import json
 
 import pytest
@@ -90,6 +91,10 @@ HEADER = "smokes,age,visits,insured"
         (f"{HEADER}\nno,130,0,true\n", "1 values outside its bins [0, 120]"),
         (f"{HEADER}\n,3,0,true\n", "'smokes' has 1 missing values. Declare a category"),
         (f"{HEADER}\nno,NaN,0,true\n", "'age' has 1 missing values. Declare a category"),
+        (f"{HEADER}\nno,3,0,true\nno,3,7,true\n", "'bad.csv': row 3: 'visits' has no category"),
+        (f'{HEADER}\nno,"3,5",0,true\n', "'bad.csv': row 2: 'age' has a number with a decimal"),
+        (f"{HEADER}\nno,4,0,true\n".replace(",", ";"), "the columns are separated by ';'"),
+        (f"{HEADER}\nno,4,0,true\n".replace(",", "\t"), "with commas, or name it .tsv"),
         ("smoker,age,visits,insured\nno,3,0,true\n", "has no column 'smokes'. It has 'smoker'"),
         (f"{HEADER},age\nno,3,0,true,3\n", "two columns named 'age'"),
         (f"{HEADER}\n", "has no rows"),
@@ -103,6 +108,23 @@ def test_people_that_cannot_be_randomized(folder, text, complaint):
     assert complaint in refusal("randomize bad.csv -d design.json -o reports.parquet")
     assert (folder / "reports.parquet").read_bytes() == before
     assert not list(folder.glob(".*.part"))
+
+
+def test_a_zipped_file_without_the_ending_is_called_zipped(folder):
+    (folder / "p.csv").write_bytes(gzip.compress((folder / "people.csv").read_bytes()))
+    said = refusal("randomize p.csv -d design.json -o r.csv")
+    assert said == "'p.csv' is a gzip file. Name it 'p.csv.gz'"
+    (folder / "p.csv").rename("p.csv.gz")
+    assert "Wrote 600 reports" in done("randomize p.csv.gz -d design.json -o r.csv")
+    (folder / "r.jsonl").write_bytes(gzip.compress(b"{}"))
+    assert "'r.jsonl' is a gzip file" in refusal("tally r.jsonl -d design.json -o t.json")
+
+
+def test_a_place_that_cannot_be_written_is_named_as_given(folder):
+    long = "x" * 250 + ".json"  # too long once it stands beside itself
+    said = refusal(f"tally reports.parquet -d design.json -o {long}")
+    assert long in said
+    assert ".part" not in said
 
 
 def test_reports_of_another_design(folder):

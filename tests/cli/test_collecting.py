@@ -33,7 +33,7 @@ def test_reports_are_those_of_the_library(folder, domain, options):
     assert found.equals(wanted, check_metadata=True)
     assert fields == {
         "n": 600,
-        "design": design.fingerprint,
+        "fingerprint": design.fingerprint,
         "epsilon": design.epsilon,
         "out": "r.parquet",
     }
@@ -66,13 +66,14 @@ def test_only_the_system_decides_what_a_person_sends(folder, design):
 def test_tallies_and_reports_of_every_format_merge(folder):
     for name in ("a.csv", "b.jsonl", "c.parquet"):
         done(f"randomize people.csv -d design.json -o {name}")
-    fields = answer("tally tally.json a.csv b.jsonl c.parquet -d design.json -o all.json")
+    everything = "tally.json a.csv b.jsonl c.parquet --different-people"
+    fields = answer(f"tally {everything} -d design.json -o all.json")
     assert fields["n"] == 2400
     design = load("design.json")
     total = Tally.from_json(Path("all.json").read_text(), design)
     assert total == tally_files(["reports.parquet", "a.csv", "b.jsonl", "c.parquet"], design)
     assert fields["distinct"] == len(total.groups[0].counts)
-    printed = done("tally tally.json a.csv -d design.json -o all.json")
+    printed = done("tally tally.json a.csv -d design.json --different-people -o all.json")
     assert printed.startswith("Wrote all.json: 1,200 reports")
 
 
@@ -85,6 +86,31 @@ def test_reports_that_do_not_say_their_design_are_mentioned_once(folder):
     assert result.stderr.count("does not say its design") == 1
     assert "a.csv and 1 more" in result.stderr
     assert run("tally reports.parquet -d design.json -o all.json").stderr == ""
+
+
+def test_true_records_are_refused_or_doubted(folder):
+    """Raw numbers cannot be a report; labels can, but not so unevenly as the truth has them."""
+    for name in ("people.csv", "people.parquet"):
+        if name.endswith("parquet"):
+            pyarrow.parquet.write_table(pyarrow.csv.read_csv("people.csv"), name)
+        said = refusal(f"tally {name} -d design.json -o t.json")
+        assert name in said
+        assert "'age' holds numbers, but reports hold bins, such as '[0, 18)'" in said
+        assert "randomize them first" in said
+    done("design survey.toml --epsilon 1 -o small.json")
+    people = Path("people.csv").read_text().splitlines()
+    bins = [line.split(",")[0] + ',"[0, 18)",0,true' for line in people[1:]]
+    Path("p.csv").write_text("\n".join(["smokes,age,visits,insured", *bins, ""]))
+    for command in (
+        "tally p.csv -d small.json -o t.json",
+        "query p.csv -d small.json --method product \"smokes == 'no'\"",
+        "estimate p.csv -d small.json --method product --table smokes",
+    ):
+        result = run(command)
+        assert result.exit_code == 0
+        assert "Warning: insured: 0 of 600 reports say False, but at least about" in result.stderr
+        assert "These look like true answers" in result.stderr
+    assert "Warning" not in run("tally reports.parquet -d design.json -o t.json").stderr
 
 
 def test_one_person_answers_and_sees_what_leaves(folder):
@@ -139,6 +165,49 @@ def test_nothing_is_written_over_what_is_read_and_nobody_counts_twice(folder):
     assert Path("people.csv").read_bytes() == before
     assert "named twice" in refusal("tally tally.json ./tally.json -d design.json -o all.json")
     assert "would be written over" in refusal("tally tally.json -d design.json -o tally.json")
+
+
+@pytest.mark.parametrize("command", ["tally", "estimate", "query", "dependence"])
+def test_a_tally_and_its_reports_do_not_count_everybody_twice(folder, command):
+    rest = {
+        "tally": "-o all.json",
+        "query": "\"smokes == 'no'\"",
+    }.get(command, "")
+    said = refusal(f"{command} tally.json reports.parquet -d design.json {rest}")
+    assert "tally.json is a tally and reports.parquet holds reports" in said
+    assert "mdrr tally --different-people" in said
+    Path("copy.json").write_bytes(Path("tally.json").read_bytes())
+    said = refusal(f"{command} tally.json copy.json -d design.json {rest}")
+    assert "tally.json and copy.json hold the same tally" in said
+    both = "tally tally.json copy.json reports.parquet --different-people"
+    assert answer(f"{both} -d design.json -o all.json")["n"] == 1800
+
+
+def test_a_tally_is_written_under_the_name_of_json(folder):
+    said = refusal("tally reports.parquet -d design.json -o t.csv")
+    assert said == "t.csv: a tally is JSON. Name it 't.json'"
+    assert not Path("t.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("survey.toml", "this is a survey, not a design. `mdrr design` makes a design of it"),
+        ("tally.json", "this is a tally, not a design"),
+        ("me.json", "this is a report, not a design"),
+        ("reports.parquet", "not a design, which is a JSON file"),
+    ],
+)
+def test_what_is_no_design_is_called_what_it_is(folder, given, says):
+    report = {"design": "0" * 64, "questionnaire": 0, "codes": [0]}
+    Path("me.json").write_text(json.dumps(report))
+    assert f"{given}: {says}" in refusal(f"tally people.csv -d {given} -o t.json")
+    assert f"{given}: " in refusal(f"respond -d {given}")
+    said = refusal("tally design.json -d design.json -o t.json")
+    assert "named twice" in said
+    Path("copy.json").write_bytes(Path("design.json").read_bytes())
+    said = refusal("tally copy.json -d design.json -o t.json")
+    assert said == "copy.json: this is a design, not a tally or reports"
 
 
 @pytest.mark.parametrize("damaged", [b"workclass", None])

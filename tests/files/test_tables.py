@@ -7,11 +7,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from mdrr.domain import Attribute, Domain
-from mdrr.errors import MdrrError, SchemaError
-from mdrr.files import read_people, tables, write_tables
+from mdrr.errors import MdrrError, SchemaError, TallyError
+from mdrr.files import read_people, tables, tally_files, write_tables
 from mdrr.files.spelling import typed_column
 from mdrr.frames import encode
+from mdrr.protocols import independent
 from tests.cases import MIXED
+
+ASKED = Domain((Attribute("a", ("x", "y")), Attribute("n", (1, 2))))
 
 CSV = """ssn,age,ville,children,smokes
 1,17,東京,0,True
@@ -108,8 +111,9 @@ def test_numbers_may_be_missing_in_many_spellings(tmp_path):
 
 
 def test_quoted_cells_may_hold_line_breaks_and_commas(tmp_path):
-    odd = Domain((Attribute("a", ("x,\ny", "z")), Attribute("b", ("y", "z"))))
-    assert codes_of(write(tmp_path / "p.csv", 'a,b\n"x,\ny",y\nz,z\n'), odd)["a"] == [0, 1]
+    odd = Domain((Attribute("a", ("x, y", "z")), Attribute("b", ("y", "z"))))
+    text = 'a,b,note\n"x, y",y,"two\nlines"\nz,z,\n'
+    assert codes_of(write(tmp_path / "p.csv", text), odd)["a"] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -203,3 +207,30 @@ def test_what_cannot_be_written_is_refused(tmp_path):
         with pytest.raises(MdrrError, match=r"tables are written as \.csv"):
             write_tables(path, [pa.table({"a": [1]})])
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.parquet", "p.csv.gz"])
+def test_an_error_about_data_names_the_file_and_the_row(tmp_path, monkeypatch, name):
+    """The row is the one a spreadsheet shows, also beyond the first chunk."""
+    monkeypatch.setattr(tables, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(tables, "ROWS", 100)
+    path = tmp_path / name
+    for column, wrong, says in (
+        ("a", "w", "'a' has no category 'w'"),
+        ("n", None, "'n' has 1 missing values"),
+    ):
+        people = {"a": ["x", "y"] * 1000, "n": [1, 2] * 1000}
+        people[column][1234] = wrong
+        write_tables(path, [pa.table(people)])
+        row = 1235 if name.endswith("parquet") else 1236
+        with pytest.raises(SchemaError, match=rf"{name}': row {row:,}: {says}"):
+            for _ in tables.read_codes(path, ASKED):
+                pass
+
+
+def test_reports_name_the_row_too(tmp_path):
+    design = independent(ASKED, p=0.5)
+    labels = {"a": ["x", "y", None], "n": [1, 2, 1]}
+    write_tables(tmp_path / "r.csv", [pa.table(labels)], fingerprint=design.fingerprint)
+    with pytest.raises(TallyError, match=r"r.csv': row 4: 1 reports lack an answer to 'a'"):
+        tally_files([tmp_path / "r.csv"], design)

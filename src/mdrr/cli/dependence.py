@@ -108,13 +108,12 @@ def _ordered(domain: Domain, *names: str) -> bool:
 
 def _from_people(files: Sequence[Path], domain: Domain, quiet: bool) -> Dependences:
     from mdrr.dependence import from_tables, pair_tables
-    from mdrr.files import read_people
-    from mdrr.frames import encode
+    from mdrr.files import read_codes
 
     total: dict[tuple[str, str], Any] = {}
     with progress("Counting", quiet=quiet) as advance:
         for path in files:
-            for table in read_people(path, domain, advance):
-                for pair, counts in pair_tables(encode(table, domain), domain).items():
+            for codes in read_codes(path, domain, advance):
+                for pair, counts in pair_tables(codes, domain).items():
                     total[pair] = total.get(pair, 0) + counts
     return from_tables(total, domain)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mdrr.cli.publish import held_design
 from mdrr.cli.screen import note, progress
-from mdrr.errors import MdrrError
+from mdrr.errors import DesignError, MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
@@ -24,7 +24,9 @@ def load_design(path: Path) -> Design:
     try:
         return Design.from_json(path.read_text(encoding="utf-8"))
     except MdrrError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise error.inside(str(path)) from None
+    except UnicodeDecodeError:
+        raise DesignError(f"{path}: not a design, which is a JSON file") from None
 
 
 def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
@@ -91,25 +93,43 @@ def load_domain(survey: Path | None, design: Path | None) -> Domain:
     return load_design(design).domain
 
 
-def load_tally(paths: Sequence[Path], design: Design, *, quiet: bool = False) -> Tally:
-    """Read and add up tallies (.json) and files of reports, in any mix.
+def load_tally(
+    paths: Sequence[Path], design: Design, *, quiet: bool = False, different_people: bool = False
+) -> Tally:
+    """Read and add up tallies (.json), or files of reports.
 
     Arguments:
         paths: what to read.
         design: the design they were made under.
         quiet: show no progress.
+        different_people: tallies and reports may be mixed, and two tallies may be equal. Otherwise
+            that is refused: a tally and the reports it was made of would count everybody twice.
     """
     from mdrr.files import tally_files
+    from mdrr.plausibility import doubts
     from mdrr.tallies import Tally
 
     tallies = [path for path in paths if path.suffix.lower() == ".json"]
     reports = [path for path in paths if path not in tallies]
-    found = []
+    if tallies and reports and not different_people:
+        raise MdrrError(
+            f"{tallies[0]} is a tally and {reports[0]} holds reports: if the tally was made of "
+            "these reports, everybody would count twice. Leave one of them out or, if they are of "
+            "different people, add them up with mdrr tally --different-people"
+        )
+    found: list[Tally] = []
     for path in tallies:
         try:
             found.append(Tally.from_json(path.read_text(encoding="utf-8"), design))
         except MdrrError as error:
-            raise type(error)(f"{path}: {error}") from None
+            raise error.inside(str(path)) from None
+        for other, earlier in zip(tallies, found[:-1], strict=False):
+            if not different_people and earlier == found[-1]:
+                raise MdrrError(
+                    f"{other} and {path} hold the same tally, so everybody would count twice. "
+                    "If they are of different people, add them up with mdrr tally "
+                    "--different-people"
+                )
     if reports:
         say_unchecked(reports)
         with progress("Tallying", quiet=quiet) as advance:
@@ -117,6 +137,8 @@ def load_tally(paths: Sequence[Path], design: Design, *, quiet: bool = False) ->
     total = found[0]
     for more in found[1:]:
         total = total + more
+    for doubt in doubts(total, design):
+        note(f"Warning: {doubt}")
     return total
 
 

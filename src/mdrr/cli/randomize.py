@@ -42,8 +42,8 @@ def randomize(
     with progress("Randomizing", quiet=as_json) as advance:
         n = write_reports(out, _reports(people, made, source, advance), made)
     if as_json:
-        fields = {"n": n, "design": made.fingerprint, "epsilon": made.epsilon, "out": str(out)}
-        print_json(fields)
+        mark = made.fingerprint
+        print_json({"n": n, "fingerprint": mark, "epsilon": made.epsilon, "out": str(out)})
         return
     print_text(f"Wrote {n:,} reports to {out}. Each spends ε = {made.epsilon:.4f}.")
 
@@ -51,9 +51,8 @@ def randomize(
 def _reports(
     people: Path, made: Design, source: Source, advance: Callable[[float], None]
 ) -> Iterator[Reports]:
-    from mdrr.files import read_people
-    from mdrr.frames import encode
+    from mdrr.files import read_codes
     from mdrr.randomizer import randomize_codes
 
-    for table in read_people(people, made.domain, advance):
-        yield randomize_codes(encode(table, made.domain), made, source)
+    for codes in read_codes(people, made.domain, advance):
+        yield randomize_codes(codes, made, source)

@@ -70,7 +70,7 @@ def _read(path: Path) -> dict[str, Any]:
     except MdrrError as error:
         raise DesignError(f"{path}: {error}") from None
     except ValueError:
-        raise DesignError(f"{path}: not a design") from None
+        raise DesignError(f"{path}: not a design, which is a JSON file") from None
     return dict(design)
 
 

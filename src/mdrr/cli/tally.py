@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Out
 from mdrr.cli.screen import print_json, print_text
+from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr tally reports.parquet --design design.json -o tally.json"
 
 
-def tally(reports: Counted, design: DesignFile, out: Out, as_json: AsJson = False) -> None:
-    """Count the distinct reports of one or more files; earlier tallies merge in."""
+def tally(
+    reports: Counted,
+    design: DesignFile,
+    out: Out,
+    different_people: Annotated[
+        bool,
+        typer.Option(
+            "--different-people",
+            help="The tallies and the reports are of different people: add them up.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Count the distinct reports of one or more files; tallies add up."""
     from mdrr.files import write_text
 
+    if out.suffix.lower() != ".json":
+        raise MdrrError(f"{out}: a tally is JSON. Name it {out.with_suffix('.json').name!r}")
     keep_apart(out, [*reports, design])
     made = load_design(design)
-    found = load_tally(reports, made, quiet=as_json)
+    found = load_tally(reports, made, quiet=as_json, different_people=different_people)
     write_text(out, found.to_json())
     distinct = sum(len(group.counts) for group in found.groups)
     if as_json:
-        fields = {"n": found.n, "distinct": distinct, "design": made.fingerprint, "out": str(out)}
-        print_json(fields)
+        mark = made.fingerprint
+        print_json({"n": found.n, "distinct": distinct, "fingerprint": mark, "out": str(out)})
         return
     print_text(f"Wrote {out}: {found.n:,} reports, {distinct:,} of them distinct.")

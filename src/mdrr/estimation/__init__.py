@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mdrr.design import Design
@@ -20,6 +21,7 @@ from mdrr.estimation.pairwise import pairwise
 from mdrr.estimation.product import product
 from mdrr.estimation.project import clip_rescale, nearest, project
 from mdrr.estimation.result import Count, Estimate, Table
+from mdrr.plausibility import doubts
 from mdrr.tallies import Tally
 
 __all__ = [
@@ -69,7 +71,8 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
         tally: the reports.
         design: the design they were made under.
         method: which estimator; `mdrr.estimation.METHODS` lists them. The default chooses with
-            held-out reports and says in `.notes` what it chose.
+            held-out reports and says in `.notes` what it chose. `.notes["warnings"]` says why
+            these may not be randomized reports, if anything speaks against it.
         options: passed to the estimator.
 
     Example:
@@ -103,7 +106,8 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
             raise EstimateError(
                 f"method {method!r} has no option {name!r}. Known: {', '.join(known) or 'none'}"
             )
-    return made_by(tally, design, **options)
+    found = made_by(tally, design, **options)
+    return replace(found, notes={**found.notes, "warnings": doubts(tally, design)})
 
 
 def estimator(method: str) -> Callable[..., Estimate]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from mdrr.files.reports import read_reports, stated_fingerprint, tally_files, write_reports
-from mdrr.files.tables import read_people, read_tables, write_tables
+from mdrr.files.tables import read_codes, read_people, read_tables, write_tables
 from mdrr.files.whole import whole, write_text
 
 __all__ = [
+    "read_codes",
     "read_people",
     "read_reports",
     "read_tables",

@@ -20,7 +20,9 @@ from mdrr.files.streams import STDIN, opened, zipping
 from mdrr.files.tables import (
     OnProgress,
     file_format,
+    header_rows,
     parquet_metadata,
+    placed,
     read_tables,
     sidecar,
     write_tables,
@@ -80,8 +82,12 @@ def read_reports(
     columns = report_columns(design)
     attributes = [attribute for attribute in columns.values() if attribute is not None]
     numbers = [name for name, attribute in columns.items() if attribute is None]
+    before = header_rows(path)
     for table in read_tables(path, attributes, numbers, on_progress):
-        yield report_codes(_numbered(table, numbers), design)
+        with placed(path, before):
+            codes = report_codes(_numbered(table, numbers), design)
+        yield codes
+        before += codes.n
 
 
 def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) -> int:

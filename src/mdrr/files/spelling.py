@@ -31,20 +31,39 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
     words = arrow.dictionary.to_pylist()
     if attribute.kind == "numeric" and not all(word in attribute.categories for word in words):
         numbers = [None if word == attribute.missing else _number(word) for word in words]
-        texts = [w for w, x in zip(words, numbers, strict=True) if x is None]
-        if all(word == attribute.missing for word in texts):
+        texts = [i for i, x in enumerate(numbers) if x is None and words[i] != attribute.missing]
+        if not texts:
             return pa.array(numbers, pa.float64()).take(arrow.indices)
-        for word in texts:
-            attribute.code(word)
+        for i in texts:
+            if _number(words[i].replace(",", ".")) is not None:
+                raise SchemaError(
+                    f"{attribute.name!r} has a number with a decimal comma. Write all numbers "
+                    "with a point, as in 3.5",
+                    row=_first(arrow, i),
+                )
+            _refuse(words[i], attribute, _first(arrow, i))
         raise SchemaError(f"the column {attribute.name!r} mixes numbers and bins. Use either")
     spelled = spellings(attribute)
-    for word in words:
+    for i, word in enumerate(words):
         if word not in spelled:
             if label_type(attribute) == pa.string():
                 return arrow
-            attribute.code(word)
+            _refuse(word, attribute, _first(arrow, i))
     values = pa.array([spelled[word] for word in words], label_type(attribute))
     return pa.DictionaryArray.from_arrays(arrow.indices, values)
+
+
+def _first(arrow: Any, word: int) -> int:
+    """The first row that has a word of the dictionary."""
+    return int(arrow.indices.index(word).as_py())
+
+
+def _refuse(word: str, attribute: Attribute, row: int) -> None:
+    """Refuse a text that is no category, naming the row."""
+    try:
+        attribute.code(word)
+    except SchemaError as error:
+        raise SchemaError(str(error), row=row) from None
 
 
 def spellings(attribute: Attribute) -> dict[str, Label]:

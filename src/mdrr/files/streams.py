@@ -18,6 +18,17 @@ STDIN = "-"
 """The path that stands for stdin."""
 
 
+ZIPPED = b"\x1f\x8b"
+"""How every gzip file begins."""
+
+
+def refuse_zipped(first: bytes, path: str | Path) -> None:
+    """Refuse zipped bytes where plain ones should be."""
+    if first[:2] == ZIPPED:
+        how = "Unzip it first" if str(path) == STDIN else f"Name it {Path(path).name + '.gz'!r}"
+        raise SchemaError(f"{str(path)!r} is a gzip file. {how}")
+
+
 def zipped(path: str | Path) -> bool:
     """Whether a file is zipped, by its ending."""
     return str(path).lower().endswith(".gz")
@@ -35,6 +46,8 @@ def opened(path: str | Path) -> Iterator[tuple[Any, Callable[[], float]]]:
         return
     size = max(os.path.getsize(path), 1)
     with Path(path).open("rb") as raw:
+        if not zipped(path):
+            refuse_zipped(raw.peek(2), path)
         try:
             yield gzip.GzipFile(fileobj=raw) if zipped(path) else raw, lambda: raw.tell() / size
         except (gzip.BadGzipFile, zlib.error, EOFError):

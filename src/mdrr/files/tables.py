@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,8 +14,10 @@ from mdrr.columns import require
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.files.spelling import typed_column
-from mdrr.files.streams import STDIN, Rejoined, opened, zipped, zipping
+from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
 from mdrr.files.whole import whole, write_text
+from mdrr.frames import encode
+from mdrr.randomizer import Codes
 
 OnProgress: TypeAlias = Callable[[float], None]
 """Called with the share of a file that was read, between 0 and 1."""
@@ -41,6 +44,43 @@ def file_format(path: str | Path) -> str:
         raise MdrrError(
             f"{str(path)!r} does not say its format. Name it .csv, .tsv, .parquet or .jsonl"
         ) from None
+
+
+@contextmanager
+def placed(path: str | Path, before: int) -> Iterator[None]:
+    """Errors about data name the file and, where it is known, the row.
+
+    Arguments:
+        path: the file.
+        before: how many of its rows come before those at hand; the first of CSV is its header.
+    """
+    try:
+        yield
+    except MdrrError as error:
+        raise error.inside(repr(str(path)), before) from None
+
+
+def header_rows(path: str | Path) -> int:
+    """How many rows of a file name its columns."""
+    return 0 if file_format(path) == "parquet" else 1
+
+
+def read_codes(
+    path: str | Path, domain: Domain, on_progress: OnProgress | None = None
+) -> Iterator[list[Codes]]:
+    """True records as codes, chunk by chunk: an array per attribute, ready for `randomize_codes`.
+
+    Arguments:
+        path: what `read_people` reads; errors name the row.
+        domain: what was asked.
+        on_progress: called with the share done after each chunk.
+    """
+    before = header_rows(path)
+    for table in read_people(path, domain, on_progress):
+        with placed(path, before):
+            codes = encode(table, domain)
+        yield codes
+        before += len(codes[0])
 
 
 def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
@@ -190,16 +230,23 @@ def _csv(
     with opened(path) as (stream, share):
         try:
             first = stream.read(_FIRST)
-            _need_columns(path, _header(path, first, delimiter), names)
+            refuse_zipped(first, path)
+            header = _header(path, first, delimiter)
+            _check_delimiter(path, header, delimiter)
+            _need_columns(path, header, names)
             reader = arrow_csv.open_csv(
                 Rejoined(first, stream),
                 read_options=read,
                 parse_options=parse,
                 convert_options=convert,
             )
+            before = 1  # the names of the columns are the first row
             for batch in reader:
                 table = pa.Table.from_batches([batch])
-                yield _typed(table, attributes), share()
+                with placed(path, before):
+                    table = _typed(table, attributes)
+                yield table, share()
+                before += table.num_rows
         except pa.ArrowInvalid as error:
             if trouble:
                 raise SchemaError(f"{str(path)!r}: {trouble[0]} has {trouble[1]}") from None
@@ -226,6 +273,18 @@ def _header(path: str | Path, first: bytes, delimiter: str) -> list[str]:
     except UnicodeDecodeError:
         raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
     raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
+
+
+def _check_delimiter(path: str | Path, header: Sequence[str], delimiter: str) -> None:
+    """Refuse a file whose columns are separated by something else."""
+    for other in (",", ";", "\t"):
+        if other != delimiter and len(header) == 1 and other in header[0]:
+            wanted = "tabs" if delimiter == "\t" else "commas"
+            advice = ", or name it .tsv" if other == "\t" else ""
+            raise SchemaError(
+                f"{str(path)!r}: the columns are separated by {other!r}. Save the file with "
+                f"{wanted}{advice}"
+            )
 
 
 def _need_columns(path: str | Path, names: Sequence[str], wanted: Sequence[str]) -> None:

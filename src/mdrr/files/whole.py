@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mdrr.errors import MdrrError
@@ -43,8 +43,13 @@ def whole(path: str | Path) -> Iterator[Path]:
             shutil.copymode(final, beside)
         os.replace(beside, final)
         _to_disk(final.parent)
+    except OSError as error:
+        if str(error.filename) == str(beside):  # nobody knows that name: say the one that was given
+            error.filename = str(path)
+        raise
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

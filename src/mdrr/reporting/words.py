@@ -141,6 +141,7 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
     """How an estimate was made: method, projection, why it stopped, what it could not do."""
     notes = estimate.notes
     words = [_METHODS.get(estimate.method, f"The estimator is “{estimate.method}”.")]
+    words += [f"Warning: {doubt}." for doubt in notes.get("warnings", ())]
     if (projection := notes.get("projection")) is not None:
         words.append(_PROJECTIONS.get(str(projection), f"Projection: {projection}."))
     words += [_stopped(name, note) for name, note in notes.items() if hasattr(note, "stopped")]
