@@ -124,6 +124,18 @@ def test_keys_beyond_63_bits_are_told_apart():
     assert counted(tally + tally) == Counter({k: 2 * v for k, v in counted(tally).items()})
 
 
+def test_keys_that_overflow_twice_are_told_apart():
+    """Seven clusters of 2^20 cells: 300 reports that differ in the first cluster alone."""
+    domain = domain_of(*[2] * 140)
+    groups = [domain.names[i : i + 20] for i in range(0, 140, 20)]
+    clusters = tuple(Cluster(names, constant_matrix(2**20, epsilon=5.0)) for names in groups)
+    design = Design(domain, (Questionnaire(clusters),))
+    rows = np.full((300, 7), 2**20 - 1)
+    rows[:, 0] = np.arange(300)
+    tally = tally_codes([list(rows.T)], design)
+    assert counted(tally) == Counter((0, *map(int, row)) for row in rows)
+
+
 def test_counts_stay_exact_up_to_2_to_the_53():
     codes = [[np.array([0, 0, 1]), np.array([1, 1, 2])]]
     tally = tally_codes(codes, D, counts=[np.array([2**52 + 1, 2**52 - 4, 2])])

@@ -67,6 +67,16 @@ def test_pair_tables_sum_and_amplify():
     assert spent.delta == delta
 
 
+def test_pair_tables_by_advanced_composition_spend_no_more_than_the_delta_they_state():
+    """Half of δ for the tables, half for the composition, as a person would add them up."""
+    matrix, tables, n, delta = constant_matrix(6, epsilon=1.0), 40, 2000, 1e-6
+    spent = pair_tables([matrix] * tables, n, delta)
+    one = shuffled(matrix, n, delta / 2 / tables)
+    whole = compose([(one.epsilon, one.delta)] * tables, slack=delta / 2)
+    assert whole.advanced_delta == pytest.approx(delta)
+    assert spent.epsilon == spent.advanced_epsilon == pytest.approx(whole.advanced_epsilon)
+
+
 def test_pair_tables_of_few_people_cost_the_pure_sum():
     spent = pair_tables([3.0, 3.0], 5, 1e-6)
     assert (spent.epsilon, spent.delta) == (6.0, 0.0)
