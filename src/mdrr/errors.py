@@ -47,7 +47,7 @@ def did_you_mean(word: object, words: Iterable[object]) -> str:
     '. Did you mean True?'
     """
     folded = {str(each).strip().casefold(): each for each in words}
-    close = difflib.get_close_matches(str(word).strip().casefold(), folded, n=1)
+    close = difflib.get_close_matches(str(word).strip().casefold(), folded, n=1, cutoff=0.7)
     return f". Did you mean {folded[close[0]]!r}?" if close else ""
 
 

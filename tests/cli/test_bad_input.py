@@ -25,7 +25,7 @@ DESIGN = "design survey.toml -o design.json"
         ("--epsilon inf", "ε=inf"),
         ("--epsilon 2000", "ε="),
         ("--protocol joint --epsilon 200", "ε="),
-        ("--protocol jiont --p 0.5", "there is no protocol 'jiont'"),
+        ("--protocol jiont --p 0.5", "'jiont' is not one of"),
         ("--protocol sampled --epsilon 1", "'sampled' needs size"),
         ("--size 2 --p 0.5", "'sampled' needs epsilon, and takes no p"),
         ("--size 0 --epsilon 1", "between 1 and 4 attributes"),
@@ -36,8 +36,11 @@ DESIGN = "design survey.toml -o design.json"
         ("--p 0.5 --clusters smokes+age,visits", "no cluster holds 'insured'"),
         ("--p 0.5 --clusters smokes+aeg,visits,insured", "no attribute 'aeg'"),
         ("--p 0.5 --protocol clusters", "'clusters' needs clusters"),
-        ("--p 0.5 --ordered bandid", "choose 'constant' or 'banded'"),
-        ("--size 2 --epsilon 1 --report set", "choose 'cell' or 'subset'"),
+        (
+            "--p 0.5 --ordered bandid",
+            "'bandid' is not one of 'constant', 'banded'. Did you mean 'banded'?",
+        ),
+        ("--size 2 --epsilon 1 --report set", "'set' is not one of 'cell', 'subset'"),
         ("--p 0.5 --report subset", "report goes with protocol 'sampled'"),
         ("--protocol joint --p 0.5 --ordered banded", "ordered goes with protocol 'independent'"),
     ],
@@ -205,7 +208,58 @@ def test_tables_and_methods_are_checked_before_anything_is_read(folder):
     for options, said in [
         ("--table age,age", "named twice"),
         ("--table height", "no attribute 'height'"),
-        ("--method magic", "no method 'magic'"),
-        ("--method magic --projection clip", "no method 'magic'"),
+        ("--table heigth,visit", "no attribute 'heigth'. Known: 'smokes'"),
+        ("--table visit", "no attribute 'visit'. Did you mean 'visits'? Known: "),
+        ("--method magic", "'magic' is not one of 'auto', 'product'"),
+        ("--method prodct", "Did you mean 'product'?"),
+        ("--method latent --option clases=2", "no option 'clases'. Did you mean 'classes'?"),
     ]:
         assert said in refusal(f"estimate nowhere.json --design design.json {options}")
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("privacy survey.toml", "survey.toml is a survey file, and a design is needed here. 'mdrr"),
+        ("privacy tally.json", "tally.json is a tally, and a design is needed here"),
+        ("theory dep.json --n 9", "dep.json is a file of dependences, and a design is needed here"),
+        ("privacy reports.parquet", "is a table of people or reports, and a design is needed"),
+        ("query tally.json -d survey.toml insured", "is a survey file, and a design is needed"),
+        ("query dep.json -d design.json insured", "dependences, and a tally is needed here"),
+        ("tally survey.toml -d design.json -o t.json", "survey file, and a tally is needed here"),
+        ("design design.json --p 0.5", "design.json is a design, and a survey file is needed"),
+        ("design people.csv --p 0.5", "table of people or reports, and a survey file is needed"),
+        ("plan tally.json --n 9 --epsilon 1", "tally.json is a tally, and a survey file is needed"),
+        (
+            "query tally.json -d tally.json insured",
+            "tally.json is named twice. Name each file once",
+        ),
+        ("cluster dep.json --max-cells 9 --min-dependence 0.1", "--design to say what was asked"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_what_it_is(folder, command, complaint):
+    (folder / "dep.json").write_text(json.dumps({"names": ["smokes"], "values": [[1.0]]}))
+    assert complaint in refusal(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("query tally.json -d design.json", "tally.json is a file. The expression is missing"),
+        ("query insured tally.json -d design.json", "does not stand last"),
+        ("query -d design.json insured", "no reports are named before the expression 'insured'"),
+        ("query tally.json -d design.json insurd", "Did you mean 'insured'?"),
+        ("plan survey.toml --n 9 --epsilon 1 --workload pair", "Did you mean 'pairs'?"),
+        ("plan survey.toml --n 9 --epsilon 1 --workload smoke+age", "Did you mean 'smokes'?"),
+        ("estimate tally.json -d design.json -o x.csv", "x.csv holds one table, and 4 are asked"),
+        ("adjust sampled.csv -d sampled.json -o w.csv", "synthesize (mdrr synth) for records"),
+        ("synth tally.json -d design.json -o s.csv --how smaple", "Did you mean 'sample'?"),
+        ("securesum relay --n 3 --key k --mode papre", "Did you mean 'paper'?"),
+        ("report tally.json -d design.json -o r.html --compare prodct", "you mean 'product'?"),
+    ],
+)
+def test_what_is_mistyped_or_missing_is_named(folder, command, complaint):
+    if "sampled" in command:
+        done("design survey.toml --size 2 --epsilon 3 -o sampled.json")
+        done("randomize people.csv -d sampled.json -o sampled.csv --seed 1")
+    assert complaint in refusal(command)

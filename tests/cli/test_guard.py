@@ -103,3 +103,16 @@ def test_told_to_stop_it_leaves_the_old_file_and_no_other(folder, sent, code):
         assert stderr == b"mdrr: stopped\n"
     assert (folder / "reports.parquet").read_bytes() == before
     assert not list(folder.glob(".*part"))
+
+
+def test_the_shell_completes_commands_and_choices():
+    for words, wanted in [
+        ("mdrr des", {"design"}),
+        ("mdrr estimate t.json --method p", {"product", "pairwise"}),
+        ("mdrr securesum relay --mode ", {"paper", "aggregators"}),
+        ("mdrr report t.json --compare lat", {"latent"}),
+    ]:
+        shell = {"_MDRR_COMPLETE": "complete_bash", "COMP_WORDS": words,
+                 "COMP_CWORD": str(words.count(" "))}  # fmt: skip
+        done = program(env={**os.environ, **shell})
+        assert set(done.stdout.split()) == wanted, done.stderr

@@ -17,10 +17,10 @@ def surveys(folder):
     people = pyarrow.csv.read_csv("people.csv")
     pyarrow.csv.write_csv(people.slice(0, 200), "first.csv")
     pyarrow.csv.write_csv(people.slice(200), "second.csv")
-    done("plan --survey survey.toml --n 200 --epsilon 5 -o pilot.json")
+    done("plan survey.toml --n 200 --epsilon 5 -o pilot.json")
     done("randomize first.csv -d pilot.json -o pilot.parquet --seed 1")
     done("dependence pilot.parquet -d pilot.json -o dependences.json")
-    command = "plan --survey survey.toml --n 400 --epsilon 6 --dependences dependences.json"
+    command = "plan survey.toml --n 400 --epsilon 6 --dependences dependences.json"
     done(f"{command} -o main.json")
     done("randomize second.csv -d main.json -o main.parquet --seed 2")
     return folder

@@ -10,7 +10,7 @@ from tests.cli.run import answer, done, refusal
 
 ANOTHER = {
     "design": "design survey.toml --p 0.4 -o design.json",
-    "plan": "plan --survey survey.toml --n 900 --epsilon 3 -o design.json",
+    "plan": "plan survey.toml --n 900 --epsilon 3 -o design.json",
     "cluster": "cluster tally.json --design design.json --max-cells 9 --min-dependence 0.1 --p 0.4",
 }
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_design_is_not_lost_either(folder, content):
     "command",
     [
         "design survey.toml --p 0.7 --force -o survey.toml",
-        "plan --design design.json --n 900 --epsilon 3 --force -o design.json",
+        "plan design.json --n 900 --epsilon 3 --force -o design.json",
         f"{ANOTHER['cluster']} --force -o design.json",
         "cluster tally.json --design design.json --max-cells 9 --min-dependence 0.1 -o tally.json",
         "estimate tally.json --design design.json -o design.json",
@@ -77,7 +77,7 @@ def test_nobody_is_counted_twice(folder, name):
 @pytest.mark.parametrize(
     "command",
     [
-        "plan --survey survey.toml --n 900 --epsilon 3 --report old.json",
+        "plan survey.toml --n 900 --epsilon 3 --page old.json",
         "cluster tally.json --design design.json --max-cells 9 --min-dependence 0.1 -o old.json",
         "estimate tally.json --design design.json -o old.json",
         "dependence tally.json --design design.json -o old.json",
@@ -95,7 +95,7 @@ def test_nothing_else_is_written_over_a_design(folder, command):
 
 
 def test_a_chart_is_not_called_what_it_is_not(folder):
-    said = refusal("plan --survey survey.toml --n 900 --epsilon 3 --chart chart.png -o new.json")
+    said = refusal("plan survey.toml --n 900 --epsilon 3 --chart chart.png -o new.json")
     assert "chart.png: charts are written as SVG" in said
     assert not Path("chart.png").exists()
     assert not Path("new.json").exists()

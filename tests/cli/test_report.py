@@ -47,7 +47,7 @@ def test_the_page_compares_designs_with_the_dependences_it_found(files: Path) ->
     assert "What other designs would have done" in page
     assert 'independent <span class="across">in use</span>' in page
     assert "dependences shown above were used" in page
-    assert "mdrr plan --design design.json --n 3000 --epsilon" in page
+    assert "mdrr plan design.json --n 3000 --epsilon" in page
 
 
 def test_options_reach_the_estimator(files: Path) -> None:

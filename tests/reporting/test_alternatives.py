@@ -192,7 +192,7 @@ def test_many_attributes_get_the_command_instead() -> None:
     found = alternatives(mdrr.independent(domain, epsilon=8.0), 1234)
     assert (found.plan, found.rows) == (None, [])
     assert found.command is not None
-    assert found.command.startswith("mdrr plan --design design.json --n 1234 --epsilon 7.99")
+    assert found.command.startswith("mdrr plan design.json --n 1234 --epsilon 7.99")
     few = Domain(domain.attributes[:3])
     assert alternatives(mdrr.independent(few, epsilon=8.0), 1234).plan is not None
 

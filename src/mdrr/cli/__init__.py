@@ -45,7 +45,6 @@ def make_app() -> Any:
     app = typer.Typer(
         name="mdrr",
         cls=Guarded,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Example: mdrr design survey.toml --protocol independent --p 0.7 -o design.json",

@@ -254,7 +254,7 @@ def _percent(matrix: Any) -> str:
 
 def _fields(story: Story, answers: list[Answer], out: Path) -> dict[str, Any]:
     return {
-        "path": str(out),
+        "out": str(out),
         "n": story.n,
         "pilot": story.pilot_n,
         "epsilon": story.design.epsilon,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, read_groups
+from mdrr.cli.inputs import keep_apart, load_survey, read_groups
 from mdrr.cli.options import AsJson, Epsilon, Force, MaybeOut, P
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import note, print_json, print_table, print_text
@@ -23,8 +23,11 @@ EXAMPLE = "mdrr design examples/adult.toml --protocol independent --p 0.7 -o des
 def design(
     survey: Annotated[Path, typer.Argument(help="The survey file (TOML).")],
     protocol: Annotated[
-        str | None,
-        typer.Option(help="independent, joint, clusters or sampled; as the survey says otherwise."),
+        Literal["independent", "joint", "clusters", "sampled"] | None,
+        typer.Option(
+            help="How answers are reported: each alone, all together, in clusters, or a random "
+            "part of them. Default: what the survey file says."
+        ),
     ] = None,
     p: P = None,
     epsilon: Epsilon = None,
@@ -32,24 +35,27 @@ def design(
         str | None, typer.Option(help="Attributes reported together, as in 'a+b,c'.")
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="How many attributes each person is asked, for sampled.")
+        int | None, typer.Option(help="For sampled: how many attributes each person is asked.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option(help="cell, or subset for small ε over many cells; for sampled.")
+        Literal["cell", "subset"] | None,
+        typer.Option(
+            help="For sampled: report one combination, or a set of them (better at small ε)."
+        ),
     ] = None,
     ordered: Annotated[
-        str | None,
-        typer.Option(help="constant, or banded to prefer near answers; for independent."),
+        Literal["constant", "banded"] | None,
+        typer.Option(
+            help="For independent: a wrong answer is any other, or rather one near the truth."
+        ),
     ] = None,
     out: MaybeOut = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a design from a survey file: which answers are randomized together, and how much."""
-    from mdrr.survey import Survey
-
     keep_apart(out, [survey], publishes=True)
-    read = Survey.load(survey)
+    read = load_survey(survey)
     given = {
         "p": p,
         "epsilon": epsilon,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally, read_names
-from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.inputs import keep_apart, load_design, load_estimate, read_names
+from mdrr.cli.methods import read_options
 from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method, MethodOption
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
@@ -28,12 +28,14 @@ def estimate(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            help="Attributes of a table, as in sex,income; repeatable. All, singly, else."
+            help="Attributes of a table, as in sex,income; repeatable. Default: one table per "
+            "attribute."
         ),
     ] = None,
     method: Method = "auto",
     projection: Annotated[
-        str | None, typer.Option(help="How estimates become proper: euclidean, clip or bayes.")
+        Literal["euclidean", "clip", "bayes"] | None,
+        typer.Option(help="How negative estimates are mended, for methods product and adjust."),
     ] = None,
     option: MethodOption = None,
     level: Level = 0.95,
@@ -51,9 +53,8 @@ def estimate(
         check_names(made.domain, names)
     if out is not None:
         _check_out(out, asked)
-    chosen = read_options(method, [*(option or ()), *_projection(method, projection)])
-    tally = load_tally(reports, made, quiet=as_json)
-    found = estimated(tally, made, method, chosen)
+    words = [*(option or ()), *_projection(method, projection)]
+    found = load_estimate(reports, made, method, words, quiet=as_json)
     tables = [found.table(*names, level=level) for names in asked]
     fields = {
         "n": found.n,
@@ -94,7 +95,7 @@ def say_bias(design: Design, method: str, names: Sequence[str]) -> None:
         how = "as independent" if method == "product" else "as less related than they are"
         note(
             f"Note: {' and '.join(names)} are reported apart, and {method} takes them {how}. The "
-            "interval does not hold that error; --method auto does not make it"
+            "interval does not cover that error; --method auto does not make it"
         )
 
 
@@ -140,7 +141,10 @@ def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
     if out.suffix.lower() != ".json":
         file_format(out)
         if len(asked) != 1:
-            raise MdrrError("several tables go into one .json file; name one --table for others")
+            raise MdrrError(
+                f"{out} holds one table, and {len(asked)} are asked for. Name one with --table, or "
+                "write them all to a .json file"
+            )
 
 
 def _write(out: Path, fields: dict[str, Any], tables: list[Table]) -> None:

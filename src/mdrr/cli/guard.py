@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
@@ -10,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mdrr.cli.screen import take_notes
-from mdrr.errors import AbortedError, MdrrError
+from mdrr.errors import AbortedError, MdrrError, did_you_mean
 
 BAD_INPUT = 2
 ABORTED = 3
@@ -39,7 +40,8 @@ class Guarded(TyperGroup):
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
-            fail(f"{_sentence(error.format_message())} {_help_of(error)}")
+            said = _sentence(error.format_message().replace("Value error, ", ""))
+            fail(f"{said}{_meant(said)} {_help_of(error)}")
         except AbortedError as error:
             fail(str(error), ABORTED)
         except MdrrError as error:
@@ -69,6 +71,13 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _meant(message: str) -> str:
+    """A suggestion where a choice is mistyped."""
+    found = re.search(r"'([^']*)' is not one of (.*)", message)
+    hint = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) if found else ""
+    return hint.removeprefix(".")
 
 
 def _help_of(error: Any) -> str:

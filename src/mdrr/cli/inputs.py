@@ -2,31 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mdrr.cli.publish import held_design
 from mdrr.cli.screen import note, progress
-from mdrr.errors import DesignError, MdrrError
+from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
     from mdrr.domain import Domain
+    from mdrr.estimation import Estimate
+    from mdrr.survey import Survey
     from mdrr.tallies import Tally
+
+T = TypeVar("T")
+
+
+_KINDS = {
+    "a tally": {"mdrr-tally"},
+    "a design": {"mdrr", "questionnaires"},
+    "a report": {"design", "questionnaire", "codes"},
+    "a file of dependences": {"names", "values"},
+    "a file of tables": {"tables"},
+}
+"""Kinds of JSON files, and the keys by which each is told."""
+
+_MAKES = {
+    "a design": "'mdrr design SURVEY --p 0.7 -o design.json' makes one",
+    "a tally": "'mdrr tally REPORTS --design DESIGN -o tally.json' makes one",
+    "a survey file": "It is TOML and declares the attributes",
+}
+
+
+def kind_of(path: Path) -> str | None:
+    """What a file holds, as far as its name or its keys tell."""
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".gz"):
+        return "a table of people or reports"
+    if suffix == ".toml":
+        return "a survey file"
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    held = set(fields) if isinstance(fields, dict) else set()
+    return next((kind for kind, keys in _KINDS.items() if keys <= held), None)
+
+
+def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
+    """What `read` makes of a file; an error names the file, and says so when it is another kind."""
+    try:
+        return read(path)
+    except UnicodeDecodeError:
+        error: MdrrError = MdrrError("not text in UTF-8")
+    except MdrrError as caught:
+        error = caught
+    kind = kind_of(path)
+    if kind not in (None, wanted):
+        raise MdrrError(f"{path} is {kind}, and {wanted} is needed here. {_MAKES[wanted]}")
+    named = str(error).startswith(str(path))
+    raise error if named else error.inside(str(path))
 
 
 def load_design(path: Path) -> Design:
     """Read a design file."""
     from mdrr.design import Design
 
-    try:
-        return Design.from_json(path.read_text(encoding="utf-8"))
-    except MdrrError as error:
-        raise error.inside(str(path)) from None
-    except UnicodeDecodeError:
-        raise DesignError(f"{path}: not a design, which is a JSON file") from None
+    return _load(path, "a design", lambda p: Design.from_json(p.read_text(encoding="utf-8")))
+
+
+def load_survey(path: Path) -> Survey:
+    """Read a survey file."""
+    from mdrr.survey import Survey
+
+    return _load(path, "a survey file", Survey.load)
 
 
 def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
@@ -44,7 +97,9 @@ def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: boo
         if out is not None and path.resolve() == out.resolve():
             raise MdrrError(f"{path} would be written over what is read; name another file with -o")
         if path.resolve() in seen:
-            raise MdrrError(f"{path} is named twice, so everybody in it would count twice")
+            raise MdrrError(
+                f"{path} is named twice. Name each file once: reports named twice count twice"
+            )
         seen.add(path.resolve())
     if out is not None and not publishes and out.is_file() and (held := held_design(out)):
         raise MdrrError(
@@ -83,14 +138,11 @@ def read_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
 
 def load_domain(survey: Path | None, design: Path | None) -> Domain:
     """The domain that a survey file or a design file declares."""
-    from mdrr.survey import Survey
-
-    if (survey is None) == (design is None):
-        raise MdrrError("give either --survey or --design, to say what was asked")
-    if survey is not None:
-        return Survey.load(survey).domain
-    assert design is not None
-    return load_design(design).domain
+    if survey is not None and design is None:
+        return load_survey(survey).domain
+    if design is not None and survey is None:
+        return load_design(design).domain
+    raise MdrrError("give --survey or --design to say what was asked, exactly one of them")
 
 
 def load_tally(
@@ -109,7 +161,11 @@ def load_tally(
     from mdrr.plausibility import doubts
     from mdrr.tallies import Tally
 
-    tallies = [path for path in paths if path.suffix.lower() == ".json"]
+    def read(path: Path) -> Tally:
+        return Tally.from_json(path.read_text(encoding="utf-8"), design)
+
+    others = (".json", ".toml")  # a survey file is refused by its kind
+    tallies = [path for path in paths if path.suffix.lower() in others]
     reports = [path for path in paths if path not in tallies]
     if tallies and reports and not different_people:
         raise MdrrError(
@@ -119,10 +175,7 @@ def load_tally(
         )
     found: list[Tally] = []
     for path in tallies:
-        try:
-            found.append(Tally.from_json(path.read_text(encoding="utf-8"), design))
-        except MdrrError as error:
-            raise error.inside(str(path)) from None
+        found.append(_load(path, "a tally", read))
         for other, earlier in zip(tallies, found[:-1], strict=False):
             if not different_people and earlier == found[-1]:
                 raise MdrrError(
@@ -140,6 +193,29 @@ def load_tally(
     for doubt in doubts(total, design):
         note(f"Warning: {doubt}")
     return total
+
+
+def load_estimate(
+    reports: Sequence[Path],
+    design: Design,
+    method: str,
+    words: Sequence[str] | None = None,
+    *,
+    quiet: bool = False,
+) -> Estimate:
+    """The estimate of a method from tallies and reports.
+
+    Arguments:
+        reports: what to read.
+        design: the design they were made under.
+        method: the estimator.
+        words: its options, written NAME=VALUE.
+        quiet: show no progress.
+    """
+    from mdrr.cli.methods import estimated, read_options
+
+    chosen = read_options(method, words or ())
+    return estimated(load_tally(reports, design, quiet=quiet), design, method, chosen)
 
 
 def say_unchecked(paths: Sequence[Path]) -> None:

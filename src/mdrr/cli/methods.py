@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mdrr.errors import EstimateError, MdrrError
+from mdrr.errors import EstimateError, MdrrError, did_you_mean
 
 if TYPE_CHECKING:
     from mdrr.design import Design
@@ -53,7 +53,8 @@ def read_options(method: str, words: Sequence[str]) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if name not in known:
             listed = ", ".join(f"{each} ({kind})" for each, kind in known.items())
-            raise EstimateError(f"method {method!r} has no option {name!r}. Known: {listed}")
+            hint = did_you_mean(name, known) or "."
+            raise EstimateError(f"method {method!r} has no option {name!r}{hint} Known: {listed}")
         if not equals or name in found:
             raise EstimateError(f"--option {word}: give each option once, as {name}=VALUE")
         found[name] = _value(word, text, known[name])

@@ -8,43 +8,45 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.dependence import load_dependences
-from mdrr.cli.inputs import keep_apart, load_domain, read_groups
-from mdrr.cli.options import AsJson, Force, MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.inputs import keep_apart, kind_of, load_domain, read_groups
+from mdrr.cli.options import AsJson, Budget, Force, MaybeOut, People
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
-from mdrr.errors import MdrrError
+from mdrr.errors import MdrrError, did_you_mean
 
-EXAMPLE = "mdrr plan --survey examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
+EXAMPLE = "mdrr plan examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
 
 _BAR = 12
-_KINDS = "; single and wider, the same of single attributes and of wider tables alone"
+_KINDS = " (single: of single attributes alone; wider: of wider tables alone)"
 
 
 def plan(
-    n: Annotated[int, typer.Option("--n", help="How many people will report.")],
-    epsilon: Annotated[float, typer.Option("--epsilon", "-e", help="What one person spends.")],
-    survey: SurveyFile = None,
-    design: MaybeDesignFile = None,
+    survey: Annotated[
+        Path, typer.Argument(help="The survey file (TOML), or a design that asks the same.")
+    ],
+    n: People,
+    epsilon: Budget,
     dependences: Annotated[
-        Path | None, typer.Option(help="What 'mdrr dependence -o' wrote, from a pilot.")
+        Path | None, typer.Option(help="What 'mdrr dependence -o' wrote from a pilot's reports.")
     ] = None,
     workload: Annotated[
         str,
-        typer.Option(help="both, pairs, singles, or tables such as 'sex+income,race+education'."),
+        typer.Option(
+            help="The tables that matter: singles, pairs, both, or a list such as "
+            "'sex+income,race+education'."
+        ),
     ] = "both",
     worth: Annotated[
         float | None,
         typer.Option(
-            help="Of 'both': a per cent of single attributes' error is worth so many of pairs' "
-            "(5). Less asks more people about several attributes."
+            help="Weight of single-attribute error against pair error (default 5). Less means that "
+            "each person is asked more attributes together."
         ),
     ] = None,
     chart: Annotated[
         Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write the plan as an HTML page.")
-    ] = None,
+    page: Annotated[Path | None, typer.Option(help="Also write the plan as an HTML page.")] = None,
     out: MaybeOut = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -57,17 +59,21 @@ def plan(
     if chart is not None and chart.suffix.lower() != ".svg":
         raise MdrrError(f"{chart}: charts are written as SVG; name a file that ends in .svg")
     seen: set[Path] = set()
-    for written in (out, chart, report):
-        keep_apart(written, [survey, design, dependences], publishes=written is out)
+    for written in (out, chart, page):
+        keep_apart(written, [survey, dependences], publishes=written is out)
         if written is not None and written.resolve() in seen:
             raise MdrrError(f"{written} would be written twice; give each output its own file")
         seen |= set() if written is None else {written.resolve()}
-    if report is not None and report.suffix.lower() not in (".html", ".htm"):
-        raise MdrrError(f"{report}: the report is an HTML page; name a file that ends in .html")
+    if page is not None and page.suffix.lower() not in (".html", ".htm"):
+        raise MdrrError(f"{page}: pages are written as HTML; name a file that ends in .html")
     known = None if dependences is None else load_dependences(dependences)
-    domain = load_domain(survey, design)
-    whole = workload in ("both", "pairs", "singles")
-    tables = workload if whole else read_groups(workload, domain.names)
+    designed = kind_of(survey) == "a design"
+    domain = load_domain(None, survey) if designed else load_domain(survey, None)
+    whole = ("both", "pairs", "singles")
+    tables = workload if workload in whole else read_groups(workload, domain.names)
+    if tables == ((workload,),) and workload not in domain.names:
+        hint = did_you_mean(workload, (*whole, *domain.names)) or "."
+        raise MdrrError(f"--workload {workload}: no attribute has this name{hint}")
     found = rank(
         domain,
         n=n,
@@ -86,10 +92,10 @@ def plan(
         from mdrr.plots import candidates, to_svg
 
         write_text(chart, to_svg(candidates(found), "Predicted error of each candidate design"))
-    if report is not None:
+    if page is not None:
         from mdrr.reporting import report_plan
 
-        report_plan(found, path=report, learnt=known is not None)
+        report_plan(found, path=page, learnt=known is not None)
     if as_json:
         print_json(
             {
@@ -131,9 +137,10 @@ def plan(
     heads = ["design", "error", "", *kinds, "worst", "questionnaires", "one forged report"]
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
-        "error: typical relative error of a count over a tenth of a table's combinations, taking "
-        f"all as equally frequent, with method 'auto'{_KINDS if both else ''}. {found.ranking} "
-        "One forged report adds at most that many people to a combination."
+        "error: predicted typical relative error of a count over a tenth of a table's "
+        f"combinations, with method 'auto'{_KINDS if both else ''}. All combinations are taken as "
+        f"equally frequent. {found.ranking} one forged report: the most people it can add to a "
+        "combination."
     )
     if found.best.predicted.guess > GUESSWORK:
         print_text(GUESSED)

@@ -10,7 +10,7 @@ import typer
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Force, Out
 from mdrr.cli.publish import publish
-from mdrr.cli.screen import print_json, print_text
+from mdrr.cli.screen import print_answer
 from mdrr.errors import MdrrError
 
 EXAMPLE = (
@@ -23,7 +23,7 @@ def pool(
     reports: Annotated[
         list[Path],
         typer.Argument(
-            metavar="REPORTS...",
+            metavar="REPORTS",
             help="One file per survey: its tally (.json) or reports (.parquet .csv .jsonl).",
         ),
     ],
@@ -31,12 +31,12 @@ def pool(
         list[Path],
         typer.Option("--design", "-d", help="The design of each survey, in the same order."),
     ],
-    pooled: Annotated[Path, typer.Option(help="File for the pooled design, to estimate with.")],
+    pooled: Annotated[Path, typer.Option(help="File for the design to estimate with.")],
     out: Out,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pool surveys over one domain: their tally, and the design to read it with."""
+    """Join surveys that asked the same attributes: one tally, and the design to read it with."""
     from mdrr.files import write_text
     from mdrr.planning import pool as pooling
 
@@ -59,20 +59,17 @@ def pool(
     tally, made = pooling(list(zip(tallies, designs, strict=True)))
     publish(pooled, made, force=force, option="--pooled")
     write_text(out, tally.to_json())
-    if as_json:
-        print_json(
-            {
-                "n": tally.n,
-                "surveys": [each.n for each in tallies],
-                "design": made.fingerprint,
-                "epsilon": made.epsilon,
-                "out": str(out),
-                "pooled": str(pooled),
-            }
-        )
-        return
-    print_text(
-        f"Wrote {out}: {tally.n:,} reports of {len(tallies)} surveys, and {pooled}, the design to "
-        f"estimate them with, not to ask anyone. Each person spent at most ε = {made.epsilon:.4g} "
-        "if nobody took part twice."
+    print_answer(
+        {
+            "n": tally.n,
+            "surveys": [each.n for each in tallies],
+            "fingerprint": made.fingerprint,
+            "epsilon": made.epsilon,
+            "out": str(out),
+            "pooled": str(pooled),
+        },
+        f"Wrote {out}, {tally.n:,} reports of {len(tallies)} surveys, and {pooled}, the design to "
+        "estimate them with (ask nobody under it). If nobody took part twice, each person spent "
+        f"at most ε = {made.epsilon:.4g}.",
+        as_json=as_json,
     )

@@ -18,9 +18,9 @@ def privacy(
     design: Annotated[Path, typer.Argument(help="The design (JSON).")],
     shuffled: Annotated[
         int | None,
-        typer.Option(help="How many whole reports are mixed so that nobody sees who sent which."),
+        typer.Option(metavar="N", help="Also state (ε, δ) for N reports whose senders are hidden."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="δ of the guarantee for shuffled reports.")] = 1e-9,
+    delta: Annotated[float, typer.Option(help="The δ of that guarantee.")] = 1e-9,
     as_json: AsJson = False,
 ) -> None:
     """Say what one report reveals: ε by record, questionnaire, cluster and attribute, in words."""

@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mdrr.cli.estimate import say_bias
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.methods import estimated, read_options
-from mdrr.cli.options import AsJson, Counted, DesignFile, Level, Method, MethodOption
-from mdrr.cli.screen import print_json, print_text
+from mdrr.cli.inputs import keep_apart, kind_of, load_design, load_estimate
+from mdrr.cli.options import AsJson, DesignFile, Level, Method, MethodOption
+from mdrr.cli.screen import print_answer
+from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr query tally.json --design design.json \"sex == 'Female' and income in ('>50K',)\""
 
 
 def query(
-    reports: Counted,
-    where: Annotated[
-        str, typer.Argument(help="Who is counted; names with hyphens stand in `backticks`.")
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="REPORTS... EXPRESSION",
+            help="Tallies (.json) or reports (.parquet .csv .jsonl; - is CSV on stdin), then who "
+            "is counted. Names with hyphens or spaces stand in `backticks`, and then the whole "
+            "expression between single quotes.",
+        ),
     ],
     design: DesignFile,
     method: Method = "auto",
     option: MethodOption = None,
     level: Level = 0.95,
     population: Annotated[
-        bool, typer.Option("--population", help="Take the people as a sample of a population.")
+        bool,
+        typer.Option(
+            "--population", help="The people who reported are a sample; count for the population."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count the people for whom an expression holds, with an interval."""
     from mdrr.query import Query
 
+    reports, where = _told_apart(words)
     keep_apart(None, [*reports, design])
     made = load_design(design)
     wanted = Query.of(where, made.domain)
-    chosen = read_options(method, option or ())
-    found = estimated(load_tally(reports, made, quiet=as_json), made, method, chosen)
+    found = load_estimate(reports, made, method, option, quiet=as_json)
     say_bias(made, method, wanted.attributes)
     of = "population" if population else "people"
     count = found.count(wanted, level=level, of=of)  # type: ignore[arg-type]
-    if as_json:
-        print_json(
-            {
-                "where": where,
-                "n": count.n,
-                "value": count.value,
-                "low": count.low,
-                "high": count.high,
-                "share": count.share,
-                "level": level,
-                "method": method,
-                "of": of,
-            }
-        )
-        return
-    print_text(
+    fields = {key: getattr(count, key) for key in ("n", "value", "low", "high", "share")}
+    print_answer(
+        {"where": where, **fields, "level": level, "method": method, "of": of},
         f"{count.value:,.0f} of {count.n:,} people ({count.share:.1%}), "
-        f"{level:.0%} interval {count.low:,.0f} to {count.high:,.0f}"
+        f"{level:.0%} interval {count.low:,.0f} to {count.high:,.0f}",
+        as_json=as_json,
     )
+
+
+def _told_apart(words: Sequence[str]) -> tuple[list[Path], str]:
+    """The files, and the expression that stands after them."""
+    *files, where = words
+    if kind_of(Path(where)) is not None or Path(where).is_file():
+        raise MdrrError(f"{where} is a file. The expression is missing, or does not stand last")
+    if not files:
+        raise MdrrError(f"no reports are named before the expression {where!r}")
+    return [Path(file) for file in files], where

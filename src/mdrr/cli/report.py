@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from mdrr.cli.inputs import keep_apart, load_design, load_tally
 from mdrr.cli.methods import estimated, read_options
-from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodOption, Out
+from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodName, MethodOption, Out
 from mdrr.cli.screen import print_json, print_text, progress
 from mdrr.errors import EstimateError
 
@@ -29,7 +29,10 @@ def report(
     option: MethodOption = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(help="Another estimator to compare the counts with; repeatable."),
+        typer.Option(
+            help="Another estimator to compare the counts with; repeatable.",
+            autocompletion=lambda: list(get_args(MethodName)),
+        ),
     ] = None,
     query: Annotated[
         list[str] | None,
@@ -71,7 +74,7 @@ def report(
         done(1.0)
     if as_json:
         fields = {
-            "path": str(out),
+            "out": str(out),
             "n": found.n,
             "method": found.method,
             "epsilon": made.epsilon,

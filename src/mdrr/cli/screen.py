@@ -19,6 +19,14 @@ def print_json(fields: Any) -> None:
     print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
 
 
+def print_answer(fields: Any, text: str, *, as_json: bool) -> None:
+    """Print an answer as JSON for machines or as a line for people."""
+    if as_json:
+        print_json(fields)
+    else:
+        print_text(text)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print rows under headings, numbers to the right."""
     from rich.table import Table

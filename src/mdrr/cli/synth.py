@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
-from mdrr.cli.methods import estimated, read_options
+from mdrr.cli.inputs import keep_apart, load_design, load_estimate
 from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodOption, Out
-from mdrr.cli.screen import print_json, print_text
+from mdrr.cli.screen import print_answer
 
-EXAMPLE = "mdrr synth tally.json --design design.json --how sample -n 10000 -o synthetic.csv"
+EXAMPLE = "mdrr synth tally.json --design design.json --how sample --n 10000 -o synthetic.csv"
 
 
 def synth(
@@ -19,15 +18,18 @@ def synth(
     design: DesignFile,
     out: Out,
     n: Annotated[
-        int | None, typer.Option("-n", help="How many records; as many as reported by default.")
+        int | None,
+        typer.Option("--n", "-n", help="How many records. Default: as many as people reported."),
     ] = None,
     how: Annotated[
-        str,
-        typer.Option(help="repeat (combinations as often as they are likely) or sample (drawn)."),
+        Literal["repeat", "sample"],
+        typer.Option(help="Repeat each combination as often as is likely, or draw at random."),
     ] = "repeat",
     method: Method = "auto",
     option: MethodOption = None,
-    seed: Annotated[int | None, typer.Option(help="To draw the same records again.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Draw the same records every time.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write synthetic records whose distribution is the estimated one."""
@@ -35,12 +37,10 @@ def synth(
     from mdrr.synthesis import synthesize
 
     keep_apart(out, [*reports, design])
-    made = load_design(design)
-    chosen = read_options(method, option or ())
-    found = estimated(load_tally(reports, made, quiet=as_json), made, method, chosen)
-    records = synthesize(found, n, how=how, seed=seed, backend="pyarrow")  # type: ignore[arg-type]
-    written = write_tables(out, [records])
-    if as_json:
-        print_json({"n": written, "how": how, "method": method, "out": str(out)})
-        return
-    print_text(f"Wrote {written:,} synthetic records to {out}.")
+    found = load_estimate(reports, load_design(design), method, option, quiet=as_json)
+    written = write_tables(out, [synthesize(found, n, how=how, seed=seed, backend="pyarrow")])
+    print_answer(
+        {"n": written, "how": how, "method": method, "out": str(out)},
+        f"Wrote {written:,} synthetic records to {out}.",
+        as_json=as_json,
+    )

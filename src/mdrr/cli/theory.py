@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mdrr.cli.inputs import load_design
-from mdrr.cli.options import AsJson
+from mdrr.cli.options import AsJson, Level, People
 from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
@@ -20,16 +21,23 @@ EXAMPLE = "mdrr theory design.json --n 32561 --error 0.01"
 
 def theory(
     design: Annotated[Path, typer.Argument(help="The design (JSON).")],
-    n: Annotated[int, typer.Option("--n", help="How many people report.")],
-    alpha: Annotated[float, typer.Option(help="Errors hold with probability 1 − alpha.")] = 0.05,
+    n: People,
+    level: Level = 0.95,
     error: Annotated[
-        float | None, typer.Option(help="Also say how many people give this absolute error.")
+        float | None,
+        typer.Option(help="Also say how many people are needed for this absolute error."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict errors, taking all combinations as equally likely: λ̂ (reported), π̂ (estimated)."""
+    """Predict errors of the reported (λ̂) and the estimated (π̂) shares, before anyone is asked.
+
+    All combinations are taken as equally likely.
+    """
     from mdrr.theory import compare
 
+    if not 0 < level < 1:
+        raise MdrrError(f"--level {level:g}: a confidence level lies between 0 and 1")
+    alpha = round(1 - level, 12)
     made = load_design(design)
     rows = _clusters(made, n, alpha, error)
     finite = math.isfinite(made.epsilon)
@@ -40,7 +48,7 @@ def theory(
         print_json(
             {
                 "n": n,
-                "alpha": alpha,
+                "level": level,
                 "epsilon": made.epsilon if finite else None,
                 "clusters": rows,
                 "comparison": None if both is None else both.to_dict(),
@@ -48,13 +56,13 @@ def theory(
         )
         return
     heads = ["cluster", "people", "√B", "λ̂ abs", "λ̂ rel", "π̂ abs", "π̂ rel", "one forged report"]
-    keys = ["name", "people", "sqrt_b", "lambda_abs", "lambda_rel", "pi_abs", "pi_rel", "forged"]
+    keys = ["name", "n", "sqrt_b", "lambda_abs", "lambda_rel", "pi_abs", "pi_rel", "forged"]
     if error is not None:
         heads.append(f"people for π̂ abs {error:g}")
         keys.append("people_needed")
     shown = [["∞" if row[key] is None else row[key] for key in keys] for row in rows]
-    print_table(heads, shown, title=f"Errors with probability {1 - alpha:.0%}")
-    print_text("One forged report moves an estimated count by at most that many people.")
+    print_table(heads, shown, title=f"Errors that are not exceeded with probability {level:.0%}")
+    print_text("one forged report: the most people by which it can move an estimated count.")
     if both is not None:
         print_text(
             f"At the same ε, relative error of the worst attribute: RR-Independent "
@@ -83,7 +91,8 @@ def _clusters(made: Design, n: int, alpha: float, error: float | None) -> list[d
             matrix = cluster.matrix
             even = np.full(matrix.cells, 1 / matrix.cells)
             row = frequency_errors(matrix, even, people, alpha).to_dict()
-            row |= {"name": cluster.name, "questionnaire": q, "people": people}
+            del row["alpha"]
+            row |= {"name": cluster.name, "questionnaire": q}
             row["forged"] = influence(matrix).swing
             if error is not None:
                 needed = people_needed(even, matrix=matrix, absolute=error, alpha=alpha)

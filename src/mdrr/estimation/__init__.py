@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from mdrr.design import Design
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, did_you_mean
 from mdrr.estimation.adjust import Adjustment, adjust, rake
 from mdrr.estimation.auto import auto
 from mdrr.estimation.correspondence import correspondence
@@ -119,6 +119,7 @@ def estimator(method: str) -> Callable[..., Estimate]:
     try:
         return METHODS[method]
     except (KeyError, TypeError):
+        hint = did_you_mean(method, METHODS) or "."
         raise EstimateError(
-            f"there is no method {method!r}. Known: {', '.join(map(repr, METHODS))}"
+            f"there is no method {method!r}{hint} Known: {', '.join(map(repr, METHODS))}"
         ) from None

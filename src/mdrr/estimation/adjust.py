@@ -195,7 +195,7 @@ def adjust(
     if len(design.questionnaires) > 1:
         raise EstimateError(
             "adjustment re-weights whole records; with several questionnaires nobody reports one. "
-            "Use method='product' or a design with one questionnaire"
+            "Use method='auto' for tables and counts, synthesize (mdrr synth) for records"
         )
     strange = [c.name for c in design.clusters if not c.matrix.reports_cells]
     if strange:

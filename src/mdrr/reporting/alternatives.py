@@ -113,7 +113,7 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
         >>> [row.name for row in found.rows if row.best or row.used]
         ['sampled 2', 'independent']
     """
-    command = f"mdrr plan --design design.json --n {max(n, 1)} --epsilon {design.epsilon:.6g}"
+    command = f"mdrr plan design.json --n {max(n, 1)} --epsilon {design.epsilon:.6g}"
     if n < 1:
         return Alternatives(("Nobody has reported, so there is nothing to compare designs for.",))
     if not math.isfinite(design.epsilon):
