@@ -96,8 +96,11 @@ def test_true_data_cluster_too(folder):
     ("command", "complaint"),
     [
         ("dependence tally.json", "reports need the --design"),
-        ("dependence people.csv --true-data", "give either --survey or --design"),
-        ("dependence people.csv --true-data -s survey.toml -d design.json", "give either"),
+        (
+            "dependence people.csv --true-data",
+            "give --survey or --design to say what was asked, exactly",
+        ),
+        ("dependence people.csv --true-data -s survey.toml -d design.json", "exactly one"),
         ("cluster tally.json -d design.json --max-cells 0 --min-dependence 0", "max_cells=0"),
         ("cluster tally.json -d design.json --max-cells 9 --min-dependence 2", "min_dependence=2"),
         ("cluster tally.json -d design.json --max-cells 9", "Missing option '--min-dependence'"),

@@ -190,24 +190,25 @@ def test_a_tally_is_written_under_the_name_of_json(folder):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "kind"),
     [
-        ("survey.toml", "this is a survey, not a design. `mdrr design` makes a design of it"),
-        ("tally.json", "this is a tally, not a design"),
-        ("me.json", "this is a report, not a design"),
-        ("reports.parquet", "not a design, which is a JSON file"),
+        ("survey.toml", "a survey file"),
+        ("tally.json", "a tally"),
+        ("me.json", "a report"),
+        ("reports.parquet", "a table of people or reports"),
     ],
 )
-def test_what_is_no_design_is_called_what_it_is(folder, given, says):
+def test_what_is_no_design_is_called_what_it_is(folder, given, kind):
     report = {"design": "0" * 64, "questionnaire": 0, "codes": [0]}
     Path("me.json").write_text(json.dumps(report))
-    assert f"{given}: {says}" in refusal(f"tally people.csv -d {given} -o t.json")
+    said = refusal(f"tally people.csv -d {given} -o t.json")
+    assert f"{given} is {kind}, and a design is needed here. 'mdrr design SURVEY" in said
     assert f"{given}: " in refusal(f"respond -d {given}")
     said = refusal("tally design.json -d design.json -o t.json")
     assert "named twice" in said
     Path("copy.json").write_bytes(Path("design.json").read_bytes())
     said = refusal("tally copy.json -d design.json -o t.json")
-    assert said == "copy.json: this is a design, not a tally or reports"
+    assert said.startswith("copy.json is a design, and a tally is needed here. 'mdrr tally")
 
 
 @pytest.mark.parametrize("damaged", [b"workclass", None])
