@@ -10,7 +10,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 JOBS ?= 2
 # What floating point decides: these tests run again under a BLAS kernel that differs in the last bits.
 KERNEL ?= Nehalem
-NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory privacy statistical benchmarks \
+NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory statistical benchmarks \
 	reproduction experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help

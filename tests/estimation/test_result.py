@@ -168,7 +168,7 @@ def test_the_whole_estimate_as_a_frame(found):
         (lambda e: e.count({"a": ["a0"]}, level=0), EstimateError, "level=0"),
         (lambda e: e.count({"a": ["a0"]}, level=float("nan")), EstimateError, "level=nan"),
         (lambda e: e.count({"a": ["a0"]}, of="planet"), EstimateError, "choose 'people' or 'popul"),
-        (lambda e: e.count({"a": ["x"]}), SchemaError, "'a' has no category 'x'"),
+        (lambda e: e.count({"a": ["x"]}), QueryError, "'a' has no category 'x'"),
         (lambda e: e.count("a =="), QueryError, "cannot be read"),
         (lambda e: e.sample(0), EstimateError, "n=0 must be a whole number, at least 1"),
     ],
