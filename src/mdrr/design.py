@@ -197,6 +197,11 @@ class Design:
         return self.questionnaires[0].clusters
 
     @cached_property
+    def outcomes(self) -> tuple[tuple[int, ...], ...]:
+        """How many codes each cluster of each questionnaire can report."""
+        return tuple(tuple(c.matrix.outcomes for c in q.clusters) for q in self.questionnaires)
+
+    @cached_property
     def selection_bytes(self) -> int:
         """Random bytes that pick the questionnaire; 0 when there is only one."""
         if len(self.questionnaires) == 1:

@@ -16,7 +16,8 @@ from mdrr.errors import TallyError
 if TYPE_CHECKING:
     from mdrr.design import Design
 
-_KEYS = ("design", "questionnaire", "codes", "id")
+_NEEDED = frozenset(("design", "questionnaire", "codes"))
+_KNOWN = _NEEDED | {"id"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +49,27 @@ class Report:
             raise TallyError("the 'design' of a report is the fingerprint of its design, a text")
         if type(self.questionnaire) is not int or self.questionnaire < 0:
             raise TallyError("the 'questionnaire' of a report is a whole number, 0 for the first")
-        if not isinstance(self.codes, tuple | list):
-            raise TallyError("the 'codes' of a report are a list of whole numbers")
+        if type(self.codes) is not tuple:
+            if not isinstance(self.codes, tuple | list):
+                raise TallyError("the 'codes' of a report are a list of whole numbers")
+            object.__setattr__(self, "codes", tuple(self.codes))
         for code in self.codes:
             if type(code) is not int or code < 0:
                 raise TallyError("the 'codes' of a report are whole numbers, none negative")
-        object.__setattr__(self, "codes", tuple(self.codes))
         if self.id is not None and not (isinstance(self.id, str) and self.id):
             raise TallyError("the 'id' of a report is a text that is not empty")
 
     @classmethod
     def from_dict(cls, fields: object) -> Report:
         """The report that parsed JSON describes; refused if anything is missing or left over."""
-        if not isinstance(fields, Mapping) or not fields.keys() >= {*_KEYS[:3]}:
+        if not isinstance(fields, Mapping) or not fields.keys() >= _NEEDED:
             raise TallyError("a report has a 'design', a 'questionnaire' and 'codes'")
-        for key in fields:
-            if key not in _KEYS:
-                raise TallyError(
-                    f"a report holds 'design', 'questionnaire', 'codes' and perhaps 'id', and "
-                    f"nothing else; this one has {key!r} too"
-                )
+        if not fields.keys() <= _KNOWN:
+            key = next(key for key in fields if key not in _KNOWN)
+            raise TallyError(
+                f"a report holds 'design', 'questionnaire', 'codes' and perhaps 'id', and "
+                f"nothing else; this one has {key!r} too"
+            )
         return cls(fields["design"], fields["questionnaire"], fields["codes"], fields.get("id"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,20 +88,18 @@ class Report:
     def check(self, design: Design) -> None:
         """Refuse a report that nobody can have made under the design."""
         check_fingerprint(self.fingerprint, design)
-        questionnaires = design.questionnaires
-        if self.questionnaire >= len(questionnaires):
-            raise TallyError(f"the questionnaire is not in 0…{len(questionnaires) - 1}")
-        clusters = questionnaires[self.questionnaire].clusters
-        if len(self.codes) != len(clusters):
+        if self.questionnaire >= len(design.outcomes):
+            raise TallyError(f"the questionnaire is not in 0…{len(design.outcomes) - 1}")
+        outcomes = design.outcomes[self.questionnaire]
+        if len(self.codes) != len(outcomes):
             raise TallyError(
-                f"a report to questionnaire {self.questionnaire} needs {len(clusters)} codes, one "
+                f"a report to questionnaire {self.questionnaire} needs {len(outcomes)} codes, one "
                 f"per cluster, and has {len(self.codes)}"
             )
-        for cluster, code in zip(clusters, self.codes, strict=True):
-            if code >= cluster.matrix.outcomes:
-                raise TallyError(
-                    f"the code of {cluster.name!r} is not in 0…{cluster.matrix.outcomes - 1}"
-                )
+        for j, code in enumerate(self.codes):
+            if code >= outcomes[j]:
+                name = design.questionnaires[self.questionnaire].clusters[j].name
+                raise TallyError(f"the code of {name!r} is not in 0…{outcomes[j] - 1}")
 
 
 def check_fingerprint(stated: str, design: Design) -> None:

@@ -46,7 +46,10 @@ def stated_fingerprint(path: str | Path) -> str | None:
         with opened(path) as (lines, _):
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    return _line(line, f"{str(path)!r}: line {number}").fingerprint
+                    try:
+                        return _line(line).fingerprint
+                    except TallyError as error:
+                        raise error.inside(f"{str(path)!r}: line {number}") from None
         return None
     if str(path) == STDIN or not sidecar(path).exists():
         return None
@@ -168,11 +171,11 @@ def _read_lines(
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
-            report = _line(line, f"{str(path)!r}: line {number}")
             try:
+                report = _line(line)
                 report.check(design)
             except TallyError as error:
-                raise TallyError(f"{str(path)!r}: line {number}: {error}") from None
+                raise error.inside(f"{str(path)!r}: line {number}") from None
             rows[report.questionnaire].append(report.codes)
             where[report.questionnaire].append(held)
             held += 1
@@ -188,16 +191,14 @@ def _read_lines(
             raise TallyError(f"{str(path)!r} holds no reports")
 
 
-def _line(text: bytes, where: str) -> Report:
+def _line(text: bytes) -> Report:
     """The report on a line of a file."""
+    decoded = text.decode("utf-8")
     try:
-        return Report.from_dict(json.loads(text.decode("utf-8")))
-    except UnicodeDecodeError:
-        raise
-    except TallyError as error:
-        raise TallyError(f"{where}: {error}") from None
+        fields = json.loads(decoded)
     except (ValueError, RecursionError):
-        raise TallyError(f"{where}: not a report. A report is a JSON object with 'codes'") from None
+        raise TallyError("not a report. A report is a JSON object with 'codes'") from None
+    return Report.from_dict(fields)
 
 
 def _chunk(rows: list[list[tuple[int, ...]]], where: list[list[int]], design: Design) -> Reports:
@@ -219,10 +220,10 @@ def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -
         for chunk in reports:
             lines = [""] * chunk.n
             for q, batch in enumerate(chunk.batches):
-                for row, *codes in zip(
-                    batch.rows.tolist(), *(c.tolist() for c in batch.codes), strict=True
-                ):
-                    lines[row] = Report(design.fingerprint, q, tuple(codes)).to_json()
+                start = Report(design.fingerprint, q, ()).to_json().removesuffix("]}")
+                texts = (map(str, codes.tolist()) for codes in batch.codes)
+                for row, codes in zip(batch.rows.tolist(), zip(*texts, strict=True), strict=True):
+                    lines[row] = f"{start}{','.join(codes)}]}}"
             out.writelines(f"{line}\n".encode() for line in lines)
             count += chunk.n
     return count
