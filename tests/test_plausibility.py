@@ -167,10 +167,10 @@ def test_nobody_and_one_person_are_not_doubted(name):
 
 
 def test_estimates_carry_the_warning_and_the_page_shows_it():
-    from mdrr.reporting.words import made_words
+    from mdrr.reporting.words import warning_words
 
     design = independent(domain_of(2), p=0.5)
     doubted = mdrr.estimate(counted(design, 990, 10), design, "product")
     assert doubted.notes["warnings"] == doubts(counted(design, 990, 10), design) != ()
-    assert any("Warning: a: 10 of 1,000" in words for words in made_words(doubted, design))
+    assert any("a: 10 of 1,000" in words for words in warning_words([doubted]))
     assert mdrr.estimate(counted(design, 600, 400), design, "product").notes["warnings"] == ()

@@ -10,45 +10,69 @@ import pytest
 from typer.testing import CliRunner
 
 from mdrr.cli import make_app
-from mdrr.cli.demo import MAX_CELLS, QUERIES, simulate
+from mdrr.cli.demo import MAX_CELLS, QUERIES, paper
+from mdrr.datasets import adult
+from tests.reporting.parsed import Page
+
+NAMES = [
+    "split questionnaire, auto",
+    "RR-Independent, product",
+    "RR-Independent, adjust",
+    "RR-Clusters, product",
+]
 
 
-def test_a_clear_signal_gives_the_known_clusters_and_nobody_pays_twice() -> None:
-    story = simulate(24.0, 3)
-    assert story.clusters == (
-        ("workclass", "occupation"),
-        ("education",),
-        ("marital-status", "relationship", "sex", "income"),
-        ("race",),
-    )
-    assert story.pilot_n + story.n == 32_561
-    assert len(story.others) == story.n
-    assert {each.n for each in story.estimates} == {story.n}
-    assert story.pilot.epsilon <= 24.0
-    assert story.design.epsilon <= 24.0
-    assert max(c.matrix.cells for c in story.design.clusters) <= MAX_CELLS
+def test_a_clear_signal_gives_the_known_clusters() -> None:
+    design, estimates = paper(adult(), 24.0, 3)
+    assert sorted(c.attributes for c in design.clusters if len(c.attributes) > 1) == [
+        ("education", "income"),
+        ("marital-status", "relationship", "sex"),
+    ]
+    assert list(estimates) == NAMES[1:]
+    assert {each.n for each in estimates.values()} == {32_561}
+    assert design.epsilon <= 24.0
+    assert max(c.matrix.cells for c in design.clusters) <= MAX_CELLS
 
 
-def test_the_page_the_summary_and_the_same_seed_again(tmp_path: Path) -> None:
+def test_the_default_stands_first_with_its_prediction_beside_the_papers_methods(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "new" / "report.html"
     result = CliRunner().invoke(make_app(), ["demo", "--out", str(out)])
     assert result.exit_code == 0, result.output
     for words in QUERIES:
-        assert words in result.stdout
+        assert words.split()[0] in result.stdout
     assert str(out) in re.sub(r"\s", "", result.stdout)
-    assert "The pilot answers RR-Independent" in result.stderr
+    assert "Planning the survey" in result.stderr
     page = out.read_text("utf-8")
     assert "This is a simulation." in page
     assert not re.search(r"https?:", page)
     again = CliRunner().invoke(make_app(), ["demo", "--out", str(out), "--json", "--seed", "1"])
     assert out.read_text("utf-8") == page
     fields = json.loads(again.stdout)
-    assert fields["pilot"] + fields["n"] == 32_561
-    inside = [q for q in fields["queries"] if q["together"]]
-    assert inside
+    assert (fields["n"], fields["design"]) == (32_561, "split questionnaire")
+    assert fields["epsilon"] <= 4.0
+    mine, *others = fields["outcomes"]
+    assert [each["method"] for each in fields["outcomes"]] == NAMES
+    assert [each["predicted"] for each in others] == [None] * 3
+    assert 1 / 1.5 < mine["predicted"] / mine["typical"] < 1.5  # as docs/predictions.md has it
+    assert all(each["typical"] > mine["typical"] for each in others)
+    text = Page(page).text
+    errors = {
+        q["words"]: q["counts"][NAMES[0]]["value"] / q["truth"] - 1 for q in fields["queries"]
+    }
+    worst = max(errors, key=lambda words: abs(errors[words]))
+    assert mine["worst_of_groups"] == pytest.approx(100 * errors[worst])
+    said = f"the worst, {worst}, by {100 * errors[worst]:+.0f}".replace("-", "−")
+    assert said in text
+    assert f"{100 * mine['typical']:.1f} % (predicted: {100 * mine['predicted']:.1f} %)" in (
+        text.replace("\u00a0", " ")
+    )
+    assert text.index("predicted:") < text.index("How the reports came about")
     for query in fields["queries"]:
         assert f"{query['truth']:,}" in page
-        assert f"{query['counts']['product']['value']:,.0f}" in page
+        for name in NAMES:
+            assert f"{query['counts'][name]['value']:,.0f}" in page
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "nan", "500"])

@@ -234,3 +234,39 @@ def test_a_part_that_refers_to_another_is_refused() -> None:
     clipped.layer[0].mark.clip = True
     with pytest.raises(MdrrError, match="refers to its parts"):
         plots.to_svg(clipped, "clipped")
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing", "expected"),
+    [
+        ("ordinal", None, ["x", "y", "z"]),
+        ("ordinal", "y", ["x", "z", "y"]),
+        ("nominal", None, ["y", "x", "z"]),
+        ("nominal", "y", ["x", "z", "y"]),
+    ],
+)
+def test_categories_keep_their_order_and_missing_answers_come_last(
+    kind: Any, missing: str | None, expected: list[str]
+) -> None:
+    attribute = mdrr.Attribute("a", ("x", "y", "z"), kind=kind, missing=missing)
+    order = plots.category_order(attribute, np.array([0.3, 0.5, 0.2]))
+    assert [attribute.categories[i] for i in order] == expected
+
+
+def test_an_interval_far_beyond_every_estimate_is_cut_and_said_to_be() -> None:
+    wide = {"product": Count(90.0, 0.0, 4000.0, 0.95, 5000)}
+    chart = plots.counts([plots.Answer("women", wide, 100)])
+    assert "bars are cut at the edge" in sent(chart)
+    assert {row["high"] for row in rows_of(chart) if "high" in row} == {200.0}
+    narrow = {"product": Count(90.0, 0.0, 150.0, 0.95, 5000)}
+    assert "cut" not in sent(plots.counts([plots.Answer("women", narrow, 100)]))
+
+
+def test_pairs_of_overlapping_clusters_are_together() -> None:
+    chart = plots.pairs(DEPENDENCES, clusters=(("colour", "smokes"), ("grade", "smokes")))
+    rows = [row for row in rows_of(chart) if "together" in row]
+    assert {row["label"]: row["together"] for row in rows} == {
+        "colour · smokes": True,
+        "grade · smokes": True,
+        "colour · grade": False,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 import mdrr
 from mdrr.dependence import dependences
 from mdrr.design import Cluster, Questionnaire
-from mdrr.errors import EstimateError, MdrrError
+from mdrr.errors import DesignError, EstimateError, MdrrError
 from mdrr.matrix import dense_matrix
+from mdrr.planning import predict
+from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
 from mdrr.reporting import report
 from mdrr.reporting.alternatives import alternatives
@@ -90,9 +93,11 @@ def test_page_is_accessible(tmp_path: Path) -> None:
     assert len(found.all("table")) == len(found.all("caption"))
     assert all("scope" in attrs for attrs in found.all("th"))
     drawings = found.all("svg")
-    assert len(drawings) == 3 + 5  # attributes; counts, heat map, pairs, privacy, other designs
-    assert all(attrs["role"] == "img" for attrs in drawings)
-    assert len(found.all("title")) == 1 + len(drawings)
+    charts = [attrs for attrs in drawings if attrs.get("role") == "img"]
+    assert len(charts) == 5  # counts, heat map, pairs, privacy, other designs
+    assert len(found.all("title")) == 1 + len(charts)
+    assert len(drawings) - len(charts) == sum(a.size for a in DOMAIN.attributes)
+    assert all(attrs["aria-hidden"] == "true" for attrs in drawings if attrs not in charts)
 
 
 def test_page_holds_the_numbers_of_the_estimate(tmp_path: Path) -> None:
@@ -233,7 +238,7 @@ def test_an_infinite_budget_is_said_and_nothing_compared(tmp_path: Path) -> None
     assert "<dd>∞</dd>" in text
     assert "ε is infinite" in text
     assert not re.search(r">\s*(inf|nan)\b", text)
-    assert 'class="scroll queries designs"' not in text
+    assert "Designs at the same budget" not in text
 
 
 def test_many_attributes_say_how_to_get_the_comparison(tmp_path: Path) -> None:
@@ -260,6 +265,7 @@ def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
     text = Page(path.read_text("utf-8")).text
     assert "one of 3 questionnaires at random and reported 2 of the attributes" in text
     assert "drawn at random" in text
+    assert "protocol sampled 2 " in text
 
 
 def test_one_attribute(tmp_path: Path) -> None:
@@ -287,6 +293,135 @@ def test_every_colour_of_a_chart_has_a_dark_side() -> None:
 def test_only_different_methods_on_the_same_people_are_compared(tmp_path: Path) -> None:
     with pytest.raises(EstimateError, match="compare different methods"):
         page(tmp_path, others=[mdrr.estimate(TALLY, DESIGN)])
+    with pytest.raises(EstimateError, match="compare different methods"):
+        page(tmp_path, others={"RR-Clusters, auto": mdrr.estimate(TALLY, DESIGN)})
     few = mdrr.tally(mdrr.randomize(PEOPLE.head(50), DESIGN), DESIGN)
     with pytest.raises(EstimateError, match="not of the same people"):
         page(tmp_path, others=[mdrr.estimate(few, DESIGN, method="adjust")])
+
+
+PLAN = mdrr.plan(DOMAIN, n=4000, epsilon=2.0)
+PLANNED = mdrr.tally(mdrr.randomize(PEOPLE, PLAN.design, source=mdrr.SeededSource(5)), PLAN.design)
+
+
+def planned(tmp_path: Path, **options: Any) -> Page:
+    estimate = mdrr.estimate(PLANNED, PLAN.design, "pairwise")
+    path = tmp_path / "planned.html"
+    known = dependences(PLANNED, PLAN.design)
+    report(estimate, PLAN.design, path=path, dependences=known, **options)
+    return Page(path.read_text("utf-8"))
+
+
+def test_pairs_of_a_split_questionnaire_are_not_said_to_be_randomized_apart(
+    tmp_path: Path,
+) -> None:
+    assert PLAN.best.name == "split questionnaire"
+    assert len(PLAN.design.questionnaires) > 1
+    text = planned(tmp_path).text
+    assert "Some people report each pair as one answer" in text
+    assert "randomized apart" not in text
+    assert "not reported as one answer" not in text  # no pair is drawn grey
+    clustered = Page(page(tmp_path, dependences=dependences(TALLY, DESIGN))).text
+    assert "The answers to a grey pair's questions are randomized apart" in clustered
+    assert "not reported as one answer" in clustered
+
+
+def test_one_design_is_called_split_questionnaire(tmp_path: Path) -> None:
+    """The one in use by its plan's name; another one, if a new plan gives one, by another."""
+    known = planned(tmp_path, plan=PLAN).text
+    assert "split questionnaire in use" in known
+    assert "another split questionnaire" not in known
+    assert "the plan made before anyone was asked" in known
+    uneven = mdrr.split_questionnaire(
+        DOMAIN,
+        [("colour", "smokes"), ("smokes", "grade"), ("colour", "grade")],
+        epsilon=2.0,
+        shares=[0.8, 0.1, 0.1],
+    )
+    names = [row.name for row in alternatives(uneven, 4000).rows]
+    assert "another split questionnaire" in names
+    assert "split questionnaire" not in names
+    with pytest.raises(DesignError, match="not of this design"):
+        alternatives(uneven, 4000, made=mdrr.plan(DOMAIN.project(["smokes"]), n=9, epsilon=1.0))
+
+
+def test_warnings_stand_at_the_top(tmp_path: Path) -> None:
+    estimate = mdrr.estimate(TALLY, DESIGN, "product")
+    assert "Read this first" not in page(tmp_path, estimate=estimate)
+    warned = replace(estimate, notes={**estimate.notes, "warnings": ["These are <no> reports."]})
+    text = page(tmp_path, estimate=warned)
+    assert "These are &lt;no&gt; reports." in text
+    assert text.index("Read this first") < text.index("people who reported") < text.index("<main")
+
+
+def test_findings_and_a_chart_come_before_how_it_was_made(tmp_path: Path) -> None:
+    found = mdrr.estimate(TALLY, DESIGN, "product")
+    for options in ({"queries": QUERIES}, {}):
+        text = page(tmp_path, estimate=found, story=["First this."], **options)
+        heads = ["What was found", "Each attribute", "How the reports came about", "The design"]
+        places = [text.index(f">{head}<") for head in (*heads, "How the estimate was made")]
+        assert places == sorted(places)
+        assert text.index("<svg") in range(places[0], places[1])
+
+
+def test_without_queries_the_first_chart_is_the_most_frequent_answers(tmp_path: Path) -> None:
+    estimate = mdrr.estimate(TALLY, DESIGN, "product")
+    text = Page(page(tmp_path, estimate=estimate)).text
+    for attribute in DOMAIN.attributes:
+        table = estimate.table(attribute.name)
+        top = int(np.argmax(table.values))
+        label = f"{attribute.name}: {attribute.categories[top]}"
+        assert f"{label} {100 * table.values[top]:.1f}" in text
+
+
+def test_integers_are_folded_away(tmp_path: Path) -> None:
+    text = page(tmp_path, estimate=mdrr.estimate(TALLY, DESIGN, "product"))
+    matrix = DESIGN.clusters[0].matrix
+    assert isinstance(matrix, mdrr.Constant)
+    weights = text.index(f"{matrix.diagonal:,} and {matrix.off:,} of {matrix.total:,}")
+    opened = text.rindex("<details", 0, weights)
+    assert text[opened:].startswith("<details>")  # not open
+    assert "</details>" not in text[opened:weights]
+
+
+def test_cells_of_tables_that_stack_on_a_phone_say_what_they_are(tmp_path: Path) -> None:
+    text = everything(tmp_path, truth=PEOPLE)
+    tables = re.findall(r'<table class="stack">.*?</table>', text, flags=re.DOTALL)
+    assert len(tables) == 2
+    for table in tables:
+        cells = re.findall(r"<td[^>]*>", table)
+        assert cells
+        assert all("data-label=" in cell for cell in cells)
+
+
+def test_estimates_of_other_designs_are_compared_by_name(tmp_path: Path) -> None:
+    """As many as one likes; the chart shows the first four."""
+    other = mdrr.independent(DOMAIN, p=0.6)
+    tally = mdrr.tally(mdrr.randomize(PEOPLE, other, source=mdrr.SeededSource(9)), other)
+    methods = ("product", "adjust", "pairwise", "ibu")
+    named = {f"RR-Independent, {m}": mdrr.estimate(tally, other, m) for m in methods}
+    text = Page(page(tmp_path, truth=PEOPLE, queries=QUERIES, others=named)).text
+    for name, estimate in named.items():
+        count = estimate.count(QUERIES["red smokers"])
+        assert f" {name} {count.value:,.0f} {count.low:,.0f} – {count.high:,.0f} " in text
+    assert " RR-Clusters, auto " in text
+    assert "The intervals of product and adjust do not cover" in text
+
+
+def test_the_median_and_the_worst_error_stand_beside_the_prediction(tmp_path: Path) -> None:
+    found = mdrr.estimate(TALLY, DESIGN)
+    text = Page(page(tmp_path, estimate=found, truth=PEOPLE, queries=QUERIES)).text
+    smokes = PEOPLE["smokes"] == "yes"
+    true = [((PEOPLE["colour"] == "red") & smokes).sum(), ((PEOPLE["grade"] == 3) & smokes).sum()]
+    misses = [
+        100 * (found.count(where).value / int(t) - 1)
+        for where, t in zip(QUERIES.values(), true, strict=True)
+    ]
+    worst = max(misses, key=abs)
+    middle = np.mean(np.abs(misses))  # the median of two
+    assert f" {middle:.1f} {worst:+.1f} ".replace("-", "−") in text
+    predicted = predict(DESIGN, 4000, PLAN.tables, dependences=PLAN.dependences).error
+    said = text.replace("\u00a0", " ")
+    assert re.search(rf"off by [\d.]+ % \(predicted: {percent(predicted)} %\)", said)
+    biased = mdrr.estimate(TALLY, DESIGN, "product")  # predictions are of the default
+    assert "(predicted:" not in page(tmp_path, estimate=biased, truth=PEOPLE)

@@ -13,6 +13,7 @@ from mdrr.estimation.joint import Factor
 from mdrr.reporting.words import (
     design_words,
     made_words,
+    pairs_words,
     protocol_name,
     query_words,
     reported_words,
@@ -57,6 +58,24 @@ def test_every_protocol_has_its_name_and_words(design: mdrr.Design, name: str, w
 )
 def test_what_a_person_reports_is_a_phrase(design: mdrr.Design, words: str) -> None:
     assert reported_words(design) == words
+
+
+@pytest.mark.parametrize(
+    ("design", "together", "words"),
+    [
+        (mdrr.joint(DOMAIN, p=0.5), "all", "Everybody reports all attributes as one answer"),
+        (mdrr.sampled(DOMAIN, 2, epsilon=1.0), "all", "Some people report each pair as one answer"),
+        (mdrr.independent(DOMAIN, p=0.5), "", "every pair's questions are randomized apart"),
+        (
+            mdrr.clustered(DOMAIN, [["a", "b"], ["c"]], p=0.5),
+            "some",
+            "a grey pair's questions are randomized apart",
+        ),
+        (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "", "Nobody is asked both of every pair's"),
+    ],
+)
+def test_how_pairs_reach_the_collector(design: mdrr.Design, together: str, words: str) -> None:
+    assert words in pairs_words(design, together)
 
 
 def test_sizes_too_large_to_read_are_powers_of_ten() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdrr.plots.estimated import Answer, counts, marginal
+from mdrr.plots.estimated import Answer, category_order, counts, marginal
 from mdrr.plots.planned import candidates
 from mdrr.plots.protected import privacy, truth_sent
 from mdrr.plots.related import heat_map, pairs
@@ -14,6 +14,7 @@ __all__ = [
     "Answer",
     "Chart",
     "candidates",
+    "category_order",
     "counts",
     "heat_map",
     "marginal",

@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mdrr.domain import Attribute
 from mdrr.errors import MdrrError
 from mdrr.estimation import Count, Estimate
 from mdrr.matrix import Array
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, label_axis, layered
 
-_ROLES = ("estimate", "second", "third")
-_SHAPES = ["circle", "diamond", "square"]
+MOST_METHODS = 4
+"""A chart of counts can tell so many methods apart."""
+_ROLES = ("estimate", "second", "third", "fourth")
+_SHAPES = ["circle", "diamond", "square", "triangle-up"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,24 @@ class Answer:
             raise MdrrError(f"the query {self.label!r} has no count to draw")
 
 
+def category_order(attribute: Attribute, shares: Array) -> list[int]:
+    """The codes of an attribute's categories as a reader wants them.
+
+    Their own order where there is one, otherwise the most frequent first; the category that stands
+    for a missing answer comes last.
+
+    >>> grade = Attribute("grade", ("none", "low", "high"), kind="ordinal", missing="none")
+    >>> category_order(grade, np.array([0.5, 0.2, 0.3]))
+    [1, 2, 0]
+    """
+    order = list(range(attribute.size))
+    if attribute.kind == "nominal":
+        order.sort(key=lambda i: -shares[i])
+    if attribute.missing is not None:
+        order.sort(key=lambda i: attribute.categories[i] == attribute.missing)
+    return order
+
+
 def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Chart:
     """One attribute's estimated distribution with intervals, and the truth in a simulation.
 
@@ -37,15 +58,13 @@ def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Ch
         truth: the true shares in the attribute's order, `(r,)`; drawn as upright strokes.
 
     Returns:
-        A chart with one row per category: most frequent first, or in order where there is one.
+        A chart with one row per category: see `category_order`.
     """
     table = estimate.table(name)
     attribute = estimate.domain.attribute(name)
     if truth is not None and len(truth) != attribute.size:
         raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
-    order = list(range(attribute.size))
-    if not attribute.is_ordered:
-        order.sort(key=lambda i: -table.values[i])
+    order = category_order(attribute, table.values)
     labels = [str(attribute.categories[i]) for i in order]
     rows = [
         {
@@ -93,15 +112,18 @@ def counts(answers: Sequence[Answer]) -> Chart:
         answers: the queries. A query whose true count is 0 has no such share and is left out.
 
     Returns:
-        A chart with the query's words above one line per method.
+        A chart with the query's words above one line per method. Intervals that reach far beyond
+        every estimate and the truth are cut at the edge; the axis then says so.
     """
     known = bool(answers) and all(answer.truth is not None for answer in answers)
     shown = [answer for answer in answers if not known or answer.truth]
     if not shown:
         raise MdrrError("there is no count to draw")
-    if max(len(answer.counts) for answer in shown) > len(_ROLES):
-        raise MdrrError(f"a chart of counts compares at most {len(_ROLES)} methods")
-    marks, words, top = [], [], 0
+    if max(len(answer.counts) for answer in shown) > MOST_METHODS:
+        raise MdrrError(f"a chart of counts compares at most {MOST_METHODS} methods")
+    marks: list[dict[str, Any]] = []
+    words: list[dict[str, Any]] = []
+    top = 0
     methods = list(dict.fromkeys(method for answer in shown for method in answer.counts))
     for answer in shown:
         words.append({"label": answer.label, "y": top + 10})
@@ -117,8 +139,12 @@ def counts(answers: Sequence[Answer]) -> Chart:
                 }
             )
         top += 34 + 15 * len(answer.counts)
+    edge = max(1.5 * max(mark["value"] for mark in marks), 200.0 if known else 0.0)
+    cut = any(mark["high"] > edge for mark in marks)
+    marks = [mark | {"high": min(mark["high"], edge)} for mark in marks]
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, top], reverse=True, nice=False))
     title = "estimate as % of the true count" if known else "people"
+    title += "; bars are cut at the edge" if cut else ""
     colour = alt.Color(
         "method:N",
         sort=methods,

@@ -92,16 +92,17 @@ def pairs(
 
     Arguments:
         dependences: of every pair of attributes.
-        clusters: a partition; pairs inside a cluster are filled, pairs it separates are pale.
+        clusters: attributes that are reported as one answer, overlapping or not; pairs inside
+            one are filled, the others are pale.
         truth: the true dependences, drawn as upright strokes.
         most: how many pairs to show.
     """
-    home = {name: at for at, names in enumerate(clusters) for name in names}
+    groups = [set(names) for names in clusters]
     rows = [
         {
             "label": f"{a} · {b}",
             "value": value,
-            "together": a in home and home.get(a) == home.get(b),
+            "together": any({a, b} <= group for group in groups),
             "truth": None if truth is None else truth[a, b],
         }
         for a, b, value in dependences.ranked()[:most]

@@ -38,6 +38,7 @@ COLOURS = {
     "estimate": "#0072b2",
     "second": "#009e73",
     "third": "#a65487",
+    "fourth": "#857400",
     "truth": "#d55e00",
     "on-estimate": "#ffffff",
 }

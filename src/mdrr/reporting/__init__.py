@@ -11,6 +11,7 @@ from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation import Estimate
 from mdrr.files import write_text
+from mdrr.planning import Plan
 from mdrr.query import Where
 from mdrr.reporting.contents import gather
 from mdrr.reporting.page import render
@@ -28,7 +29,8 @@ def report(
     dependences: Dependences | None = None,
     clusters: Sequence[Sequence[str]] | None = None,
     queries: Sequence[Where] | Mapping[str, Where] = (),
-    others: Sequence[Estimate] = (),
+    others: Sequence[Estimate] | Mapping[str, Estimate] = (),
+    plan: Plan | None = None,
     story: Sequence[str] = (),
     title: str = "What the randomized answers say",
 ) -> Path:
@@ -43,7 +45,10 @@ def report(
         dependences: of all pairs of attributes, as learnt from reports.
         clusters: the clusters found with them; those of the design by default.
         queries: count queries to answer, as a list, or by the words to show for each.
-        others: estimates of the same reports by other methods, to compare the counts with.
+        others: estimates of the same people to compare with: a list of other methods' estimates of
+            the same reports, or estimates by the words to show for each, such as of other designs.
+        plan: the plan that the design comes from. Its prediction stands on the page; without it,
+            designs are compared by a new plan.
         story: how the reports came about, one step each.
         title: the page's heading.
 
@@ -72,6 +77,7 @@ def report(
         clusters=clusters,
         queries=queries,
         others=others,
+        plan=plan,
         story=story,
         title=title,
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeAlias
 
 from mdrr.dependence import Dependences
 from mdrr.design import Design
-from mdrr.errors import MdrrError
-from mdrr.planning import Candidate, Plan, plan, predict
+from mdrr.errors import DesignError, MdrrError
+from mdrr.planning import Candidate, Plan, Predicted, plan, predict
 from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.reporting.words import reported_words
@@ -25,6 +25,11 @@ MOST_NOISE = 0.25
 """Dependences are planned with where unbiased counts of pairs are predicted to err by no more. On
 Adult, estimated ones are then nearer to the true ones than the assumed value is."""
 
+_WEAK = "every two attributes are taken to depend on each other a little"
+_PLANNED = {
+    True: f"This is the plan made before anyone was asked: {_WEAK}.",
+    False: "This is the plan made before anyone was asked, with the dependences given to it.",
+}
 _Asked: TypeAlias = list[tuple[tuple[tuple[tuple[str, ...], str], ...], tuple[float, ...]]]
 
 
@@ -63,6 +68,12 @@ class Alternatives:
     command: str | None = None
 
     @property
+    def mine(self) -> Predicted | None:
+        """What is predicted of the design in use, if it is."""
+        found = () if self.plan is None else self.plan.candidates
+        return next((c.predicted for c in found if c.name == self.used), None)
+
+    @property
     def tables(self) -> str:
         """What was planned for, as a phrase."""
         widths = set() if self.plan is None else {len(names) for names in self.plan.tables}
@@ -94,16 +105,19 @@ class Alternatives:
         ]
 
 
-def alternatives(design: Design, n: int, dependences: Dependences | None = None) -> Alternatives:
+def alternatives(
+    design: Design, n: int, dependences: Dependences | None = None, made: Plan | None = None
+) -> Alternatives:
     """Compare a survey's design with those a plan proposes for its people and its ε.
 
     Arguments:
         design: the one in use.
         n: how many people reported.
         dependences: as learnt from their reports; used where they are more than noise.
+        made: the plan that the design comes from, to compare with instead of a new one.
 
     Returns:
-        The comparison. It never raises: where none can be made, its words say why.
+        The comparison. Where none can be made, its words say why.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain
@@ -126,6 +140,10 @@ def alternatives(design: Design, n: int, dependences: Dependences | None = None)
     if len(design.domain) > MOST_ATTRIBUTES or len(design.questionnaires) > MOST_QUESTIONNAIRES:
         words = "Comparing designs takes a while in a survey of this size, so it is left out here."
         return Alternatives((words,), command=command)
+    if made is not None:
+        if made.domain != design.domain:
+            raise DesignError("the plan is not of this design's attributes. Give the plan it is of")
+        return _compared(made, design, _PLANNED[made.assumed], command)
     learnt = dependences if dependences is not None and _telling(design, n) else None
     try:
         proposed = plan(design.domain, n=n, epsilon=design.epsilon, dependences=learnt)
@@ -185,13 +203,12 @@ def _known(given: bool, used: bool) -> str:
             "The dependences shown above were used: they tell what is lost where attributes are "
             "asked apart."
         )
-    weak = "every two attributes are taken to depend on each other a little"
     if given:
         return (
-            f"The dependences shown above are too uncertain to predict with; instead, {weak}. A "
+            f"The dependences shown above are too uncertain to predict with; instead, {_WEAK}. A "
             "design that learns dependences better may do better than predicted."
         )
-    return f"No dependences were at hand, so {weak}."
+    return f"No dependences were at hand, so {_WEAK}."
 
 
 def _compared(proposed: Plan, design: Design, known: str, command: str) -> Alternatives:
@@ -209,11 +226,18 @@ def _compared(proposed: Plan, design: Design, known: str, command: str) -> Alter
         else:
             if not failed:
                 used = OWN
-                kept = [*kept, Candidate(used, design, mine)]
+                kept = [_told_apart(c, design) for c in kept] + [Candidate(used, design, mine)]
     found = proposed.among(kept)
     return Alternatives(
         _verdict(found, used, failed), known, found, used, f"{command} -o next.json"
     )
+
+
+def _told_apart(candidate: Candidate, design: Design) -> Candidate:
+    """A plan's split questionnaire under another name where the design in use is one too."""
+    if len(design.questionnaires) < 2 or not candidate.name.startswith("split questionnaire"):
+        return candidate
+    return replace(candidate, name=f"another {candidate.name}")
 
 
 def _alike(one: _Asked, other: _Asked) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,31 @@ from mdrr.dependence import Dependences, from_codes
 from mdrr.design import Cluster, Design
 from mdrr.domain import Attribute
 from mdrr.errors import EstimateError
-from mdrr.estimation import Count, Estimate, Table
+from mdrr.estimation import Estimate, Table
 from mdrr.frames import encode
 from mdrr.matrix import Array, Constant
-from mdrr.plots import Answer, truth_sent
+from mdrr.planning import Plan
+from mdrr.plots import category_order, truth_sent
+from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
-from mdrr.reporting.alternatives import Alternatives, alternatives
-from mdrr.reporting.words import design_words, made_words, protocol_name, query_words
+from mdrr.reporting.alternatives import OWN, Alternatives, alternatives
+from mdrr.reporting.outcomes import Asked, Outcome, outcomes
+from mdrr.reporting.words import (
+    design_words,
+    made_words,
+    pairs_words,
+    protocol_name,
+    query_words,
+    strongest_words,
+    warning_words,
+)
 
 MOST_CLUSTERS = 40
 """A design with more clusters than this is listed in part."""
+_APART = ("product", "adjust")
+"""Methods that take attributes reported apart as unrelated, or as less related than they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,36 +50,28 @@ class Margin:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row a category, in the domain's order; shares in percent."""
+        """One row a category, in the order of the charts; shares in percent."""
         return [
             {
-                "label": str(label),
+                "label": str(self.attribute.categories[i]),
                 "value": 100 * float(self.table.values[i]),
                 "low": 100 * float(self.table.low[i]),
                 "high": 100 * float(self.table.high[i]),
                 "truth": None if self.truth is None else 100 * float(self.truth[i]),
             }
-            for i, label in enumerate(self.attribute.categories)
+            for i in category_order(self.attribute, self.table.values)
         ]
 
-
-@dataclass(frozen=True)
-class Asked:
-    """A count query: its words, whether one cluster holds it, its counts by method, the truth."""
-
-    words: str
-    together: bool
-    counts: Mapping[str, Count]
-    truth: int | None
-
-    def miss(self, count: Count) -> float | None:
-        """The relative error in percent, where the truth is known and not 0."""
-        return 100 * (count.value / self.truth - 1) if self.truth else None
+    @property
+    def top(self) -> float:
+        """The largest share of a row, which the drawn ones are as wide as."""
+        return float(max(max(r["value"], r["high"], r["truth"] or 0.0) for r in self.rows))
 
     @property
-    def answer(self) -> Answer:
-        """The same for a chart."""
-        return Answer(self.words, self.counts, self.truth)
+    def leading(self) -> dict[str, Any]:
+        """The row of the most frequent category, named with its attribute."""
+        row = max(self.rows, key=lambda row: float(row["value"]))
+        return row | {"label": f"{self.attribute.name}: {row['label']}"}
 
 
 @dataclass(frozen=True)
@@ -86,21 +92,75 @@ class Contents:
     title: str
     estimate: Estimate
     design: Design
-    others: tuple[Estimate, ...]
+    methods: Mapping[str, Estimate]
     simulated: bool
     protocol: str
-    asked_words: tuple[str, ...]
-    made: tuple[str, ...]
-    privacy: tuple[str, ...]
+    made: Mapping[str, tuple[str, ...]]
     story: tuple[str, ...]
     margins: tuple[Margin, ...]
     queries: tuple[Asked, ...]
+    outcomes: tuple[Outcome, ...]
     parts: tuple[Part, ...]
     parts_in_all: int
     dependences: Dependences | None
     true_dependences: Dependences | None
     clusters: tuple[tuple[str, ...], ...]
     alternatives: Alternatives
+
+    @property
+    def asked_words(self) -> tuple[str, ...]:
+        """What each person was asked."""
+        return design_words(self.design)
+
+    @property
+    def privacy(self) -> tuple[str, ...]:
+        """What a respondent should know; the last sentence is what is not protected."""
+        return in_words(self.design)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the reports are doubtful, if they are."""
+        return warning_words(self.methods.values())
+
+    @property
+    def held(self) -> tuple[tuple[str, ...], ...]:
+        """The attributes of every cluster: what some person reports as one answer."""
+        return held(self.design)
+
+    @property
+    def pairs_held(self) -> str:
+        """Which pairs are reported as one answer by somebody: all, some or none (empty)."""
+        names = self.design.domain.names
+        together = [within({a, b}, self.held) for a, b in combinations(names, 2)]
+        return "all" if all(together) else "some" if any(together) else ""
+
+    @property
+    def pairs_words(self) -> str:
+        """What that means for their estimates."""
+        return pairs_words(self.design, self.pairs_held)
+
+    @property
+    def takes_apart(self) -> bool:
+        """Whether an estimate is by a method that takes reported-apart attributes as unrelated."""
+        return any(each.method in _APART for each in self.methods.values())
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the reader should know first."""
+        words = [outcome.words for outcome in self.outcomes[:1]]
+        mine = self.alternatives.mine
+        if mine is not None and not self.outcomes:
+            words.append(
+                f"Predicted of this design: a typical count is off by {percent(mine.error)} %, in "
+                f"the worst table by {percent(mine.worst)} %."
+            )
+        if self.queries:
+            top = [margin.leading for margin in self.margins[:8]]
+            listed = "; ".join(f"{row['label']} {row['value']:.0f} %" for row in top)
+            words.append(f"The most frequent answers: {listed}.")
+        if self.dependences is not None:
+            words.append(strongest_words(self.dependences))
+        return tuple(words)
 
 
 def gather(
@@ -111,50 +171,74 @@ def gather(
     dependences: Dependences | None,
     clusters: Sequence[Sequence[str]] | None,
     queries: Sequence[Where] | Mapping[str, Where],
-    others: Sequence[Estimate],
+    others: Sequence[Estimate] | Mapping[str, Estimate],
+    plan: Plan | None,
     story: Sequence[str],
     title: str,
 ) -> Contents:
     """All numbers and sentences of a report; the arguments are those of `report`."""
-    for other in others:
-        if other.domain != estimate.domain or other.n != estimate.n:
-            raise EstimateError(
-                "an estimate to compare with is not of the same people and attributes"
-            )
-    methods = {each.method: each for each in (estimate, *others)}
-    if len(methods) <= len(others):
-        raise EstimateError(f"compare different methods; these are {', '.join(methods)} only")
+    compared = alternatives(design, estimate.n, dependences, plan)
+    protocol = _protocol(design, compared.used)
+    methods = _methods(estimate, others, protocol)
     codes = None if truth is None else _true_codes(truth, estimate)
     listed = list(dict.fromkeys(c for q in design.questionnaires for c in q.clusters))
     if clusters is None:
         alone = len(design.questionnaires) == 1
         clusters = [c.attributes for c in design.clusters] if alone else []
-    true_dependences = None
-    if codes is not None and dependences is not None:
-        true_dependences = from_codes(codes, estimate.domain)
+    asked = _asked(methods, design, queries, codes)
+    known = codes is not None and dependences is not None
+    predicted = compared.mine if estimate.method == "auto" else None
     return Contents(
         title=title,
         estimate=estimate,
         design=design,
-        others=tuple(others),
+        methods=methods,
         simulated=codes is not None,
-        protocol=protocol_name(design),
-        asked_words=design_words(design),
-        made=made_words(estimate, design),
-        privacy=in_words(design),
+        protocol=protocol,
+        made={
+            name: made_words(each, design if each is estimate else None)
+            for name, each in methods.items()
+        },
         story=tuple(story),
         margins=tuple(
             Margin(a, estimate.table(a.name), _shares(a, codes[j]) if codes else None)
             for j, a in enumerate(estimate.domain.attributes)
         ),
-        queries=_asked(methods, design, queries, codes),
+        queries=asked,
+        outcomes=(() if codes is None else outcomes(methods, codes, asked, predicted)),
         parts=tuple(_part(cluster) for cluster in listed[:MOST_CLUSTERS]),
         parts_in_all=len(listed),
         dependences=dependences,
-        true_dependences=true_dependences,
+        true_dependences=from_codes(codes, estimate.domain) if codes and known else None,
         clusters=tuple(tuple(names) for names in clusters),
-        alternatives=alternatives(design, estimate.n, dependences),
+        alternatives=compared,
     )
+
+
+def _protocol(design: Design, planned: str | None) -> str:
+    """The design's name: the paper's, or a plan's where people get different questions."""
+    if planned in (None, OWN) or len(design.questionnaires) == 1:
+        return protocol_name(design)
+    return str(planned)
+
+
+def _methods(
+    estimate: Estimate, others: Sequence[Estimate] | Mapping[str, Estimate], protocol: str
+) -> dict[str, Estimate]:
+    """The estimates by the names they are shown under, the one that is reported first."""
+    if isinstance(others, Mapping):
+        named = [(f"{protocol}, {estimate.method}", estimate), *others.items()]
+    else:
+        named = [(each.method, each) for each in (estimate, *others)]
+    for _, other in named:
+        if other.domain != estimate.domain or other.n != estimate.n:
+            raise EstimateError(
+                "an estimate to compare with is not of the same people and attributes"
+            )
+    methods = dict(named)
+    if len(methods) < len(named):
+        raise EstimateError(f"compare different methods; these are {', '.join(methods)} only")
+    return methods
 
 
 def _true_codes(truth: Any, estimate: Estimate) -> list[Codes]:
@@ -182,30 +266,26 @@ def _asked(
         listed = list(queries.items())
     else:
         listed = [(query_words(where, domain), where) for where in queries]
+    columns = None if codes is None else dict(zip(domain.names, codes, strict=True))
     found = []
     for words, where in listed:
         query = Query.of(where, domain)
-        true = None
-        if codes is not None:
-            columns = dict(zip(domain.names, codes, strict=True))
-            true = int(query.holds(columns).sum())
-        found.append(
-            Asked(
-                words,
-                held_together(query, design),
-                {name: each.count(query) for name, each in methods.items()},
-                true,
-            )
-        )
+        counts = {name: each.count(query) for name, each in methods.items()}
+        truth = None if columns is None else int(query.holds(columns).sum())
+        found.append(Asked(words, within(query.attributes, held(design)), counts, truth))
     return tuple(found)
 
 
-def held_together(query: Query, design: Design) -> bool:
-    """Whether some cluster holds all attributes a query looks at, so that no model is needed."""
-    wanted = set(query.attributes)
-    return any(
-        wanted <= set(cluster.attributes) for q in design.questionnaires for cluster in q.clusters
-    )
+def held(design: Design) -> tuple[tuple[str, ...], ...]:
+    """The attributes of every cluster of a design, each once."""
+    listed = (c.attributes for q in design.questionnaires for c in q.clusters)
+    return tuple(dict.fromkeys(listed))
+
+
+def within(names: Iterable[str], groups: Iterable[Sequence[str]]) -> bool:
+    """Whether some group has all the names: somebody reports them as one answer."""
+    wanted = set(names)
+    return any(wanted <= set(group) for group in groups)
 
 
 def _part(cluster: Cluster) -> Part:

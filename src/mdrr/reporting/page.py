@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import metadata, resources
 from math import isfinite
-from statistics import median
 from typing import Any
 
 from mdrr import plots
 from mdrr.columns import require
+from mdrr.plots.estimated import MOST_METHODS
+from mdrr.plots.planned import percent
 from mdrr.reporting.alternatives import Alternatives
-from mdrr.reporting.contents import Asked, Contents, Margin
-from mdrr.reporting.words import made_words, size_words
+from mdrr.reporting.contents import Contents
+from mdrr.reporting.words import size_words
+
+MOST_BARS = 12
+"""A chart of protection shows so many clusters."""
+MOST_LEADING = 15
+"""The first chart shows so many attributes."""
 
 
 def render(contents: Contents) -> str:
@@ -20,10 +26,12 @@ def render(contents: Contents) -> str:
     return fill(
         "page.html",
         _figures(contents),
+        title=contents.title,
         it=contents,
-        margins=[(margin, _margin_figure(contents, margin)) for margin in contents.margins],
-        missed=_median_misses(contents),
-        others_made=[(other, made_words(other, contents.design)) for other in contents.others],
+        leading=[margin.leading for margin in contents.margins[:MOST_LEADING]],
+        level=round(100 * contents.margins[0].table.level),
+        drawn_methods=list(contents.methods)[:MOST_METHODS],
+        most_bars=MOST_BARS,
     )
 
 
@@ -31,19 +39,23 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
     """A page from its template, the figures by name and what else it speaks of."""
     jinja = require("jinja2", "report")
     folder = resources.files("mdrr.reporting")
-    files = {each: (folder / each).read_text(encoding="utf-8") for each in {name, "compared.html"}}
     environment = jinja.Environment(
         autoescape=True,
         undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=jinja.DictLoader(files),
+        loader=jinja.FunctionLoader(lambda each: (folder / each).read_text(encoding="utf-8")),
     )
     safe = jinja.utils.markupsafe.Markup
     environment.filters.update(
-        whole=_whole, one=_one, signed=_signed, size=size_words, budget=_budget, people=_people
+        whole=_whole,
+        one=_one,
+        signed=_signed,
+        size=size_words,
+        budget=_budget,
+        people=_people,
+        percent=percent,
     )
-    environment.filters["drawn"] = safe
     text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
         figures={each: safe(svg) for each, svg in figures.items()},
@@ -53,24 +65,6 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
     return text
 
 
-def _median_misses(contents: Contents) -> dict[str, float]:
-    """The median relative error of the queries by method, in percent, where the truth is known."""
-    misses: dict[str, list[float]] = {}
-    for asked in contents.queries:
-        for method, count in asked.counts.items():
-            if (miss := asked.miss(count)) is not None:
-                misses.setdefault(method, []).append(abs(miss))
-    return {method: median(sizes) for method, sizes in misses.items()}
-
-
-def _margin_figure(contents: Contents, margin: Margin) -> str:
-    name = margin.attribute.name
-    chart = plots.marginal(contents.estimate, name, truth=margin.truth)
-    also = " and the true shares" if margin.truth is not None else ""
-    words = f"Estimated shares of {name} with intervals{also}; the numbers are in the table below."
-    return plots.to_svg(chart, words)
-
-
 def _figures(contents: Contents) -> dict[str, str]:
     """The figures that the contents allow, by name."""
     charts: dict[str, tuple[Any, str]] = {}
@@ -78,16 +72,22 @@ def _figures(contents: Contents) -> dict[str, str]:
         words = "; ".join(
             f"{' + '.join(part.names)}: {part.sent:.0f} times in 100, blind guess "
             f"{100 / part.cells:.2g}"
-            for part in contents.parts[:12]
+            for part in contents.parts[:MOST_BARS]
             if part.sent is not None
         )
-        charts["privacy"] = plots.privacy(contents.design), f"How often the truth is sent. {words}."
+        charts["privacy"] = (
+            plots.privacy(contents.design, most=MOST_BARS),
+            f"How often the truth is sent. {words}.",
+        )
     if contents.dependences is not None:
         charts |= _dependence_charts(contents)
-    drawn = [asked for asked in contents.queries if _drawable(asked, contents)]
-    if drawn:
-        answers = [asked.answer for asked in drawn]
-        words = "Count queries with their intervals; the numbers are in the table above."
+    answers = [
+        plots.Answer(asked.words, dict(list(asked.counts.items())[:MOST_METHODS]), asked.truth)
+        for asked in contents.queries
+        if asked.truth or not contents.simulated
+    ]
+    if answers:
+        words = "Count queries with their intervals; the numbers are in the table below."
         charts["counts"] = plots.counts(answers), words
     drawings = {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}
     return drawings | compared_figure(contents.alternatives)
@@ -102,22 +102,18 @@ def compared_figure(found: Alternatives) -> dict[str, str]:
     return {"alternatives": plots.to_svg(chart, f"Predicted error of each design: {words}.")}
 
 
-def _drawable(asked: Asked, contents: Contents) -> bool:
-    return not contents.simulated or bool(asked.truth)
-
-
 def _dependence_charts(contents: Contents) -> dict[str, tuple[Any, str]]:
-    found, clusters = contents.dependences, contents.clusters
+    found = contents.dependences
     assert found is not None
     strongest = "; ".join(f"{a} and {b} {value:.2f}" for a, b, value in found.ranked()[:6])
     return {
         "heat": (
-            plots.heat_map(found, clusters=clusters),
+            plots.heat_map(found, clusters=contents.clusters),
             f"Dependence of every pair of attributes. Strongest: {strongest}.",
         ),
         "pairs": (
-            plots.pairs(found, clusters=clusters, truth=contents.true_dependences),
-            f"The strongest pairs and whether a cluster holds both. {strongest}.",
+            plots.pairs(found, clusters=contents.held, truth=contents.true_dependences),
+            f"The strongest pairs. {contents.pairs_words} {strongest}.",
         ),
     }
 

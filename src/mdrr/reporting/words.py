@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.estimation import Estimate
@@ -137,11 +139,15 @@ def reported_words(design: Design) -> str:
     return f"{what}, as one answer" if groups == 1 else f"{what}, in {groups} groups"
 
 
-def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
-    """How an estimate was made: method, projection, why it stopped, what it could not do."""
+def made_words(estimate: Estimate, design: Design | None) -> tuple[str, ...]:
+    """How an estimate was made: method, projection, why it stopped, what it could not do.
+
+    Arguments:
+        estimate: by whatever method.
+        design: of its reports, if it is known.
+    """
     notes = estimate.notes
     words = [_METHODS.get(estimate.method, f"The estimator is “{estimate.method}”.")]
-    words += [f"Warning: {doubt}." for doubt in notes.get("warnings", ())]
     if (projection := notes.get("projection")) is not None:
         words.append(_PROJECTIONS.get(str(projection), f"Projection: {projection}."))
     words += [_stopped(name, note) for name, note in notes.items() if hasattr(note, "stopped")]
@@ -159,16 +165,59 @@ def made_words(estimate: Estimate, design: Design) -> tuple[str, ...]:
         words.append(f"No report has these answers, so they keep weight 0: {listed}.")
     if estimate.method == "product" and _separates(design):
         words.append(
-            "Intervals hold the noise of the randomization, not the error of taking clusters as "
+            "Intervals cover the noise of the randomization, not the error of taking clusters as "
             "independent: a count across clusters can be off by more than its interval."
         )
     if estimate.method == "adjust":
-        words.append("Intervals hold random error, not the bias that adjustment leaves.")
+        words.append("Intervals cover random error, not the bias that adjustment leaves.")
     return tuple(words)
 
 
-def _separates(design: Design) -> bool:
-    return any(len(q.clusters) > 1 for q in design.questionnaires)
+def strongest_words(found: Dependences, most: int = 3) -> str:
+    """The pairs that depend on each other most, of those that can be told from 0."""
+    clear = [(a, b, value) for a, b, value in found.ranked() if found.is_clear(a, b)]
+    if not clear:
+        return "No two attributes can be told to depend on each other: there is too much noise."
+    listed = []
+    for a, b, value in clear[:most]:
+        ends = found.interval(a, b)
+        sure = "" if ends is None else f", {ends[0]:.2f} to {ends[1]:.2f}"
+        listed.append(f"{a} and {b} ({value:.2f}{sure})")
+    return f"What goes together most, from 0 to 1: {'; '.join(listed)}."
+
+
+def warning_words(estimates: Iterable[Estimate]) -> tuple[str, ...]:
+    """Why some reports are doubtful, as sentences, each once."""
+    doubts = (str(doubt) for each in estimates for doubt in each.notes.get("warnings", ()))
+    return tuple(dict.fromkeys(f"{doubt.rstrip('.')}." for doubt in doubts))
+
+
+def pairs_words(design: Design, together: str) -> str:
+    """How the attributes of a pair reach the collector, and what that does to their relation.
+
+    Arguments:
+        design: says who reports what.
+        together: which pairs somebody reports as one answer: all, some or none (empty).
+    """
+    if together == "all" and len(design.questionnaires) == 1:
+        return "Everybody reports all attributes as one answer, so their relation is kept."
+    if together == "all":
+        return (
+            "Some people report each pair as one answer, so its relation is estimated from their "
+            "reports, with no assumption."
+        )
+    grey = "every pair's" if not together else "a grey pair's"
+    apart = any(len(q.clusters) > 1 for q in design.questionnaires)
+    if apart:
+        return (
+            f"The answers to {grey} questions are randomized apart, so their relation reaches the "
+            "collector weakened."
+        )
+    return f"Nobody is asked both of {grey} questions, so the reports cannot show their relation."
+
+
+def _separates(design: Design | None) -> bool:
+    return design is None or any(len(q.clusters) > 1 for q in design.questionnaires)
 
 
 def _stopped(name: str, note: Any) -> str:
