@@ -301,6 +301,23 @@ def test_an_aggregator_can_ask_for_more_people_than_the_terms() -> None:
     assert "fewer than 9" in str(machine.aborted)
 
 
+@pytest.mark.parametrize("minimum", [4, 5])
+def test_an_aggregator_can_ask_for_more_distance_than_the_terms(minimum: int) -> None:
+    """All eight differ by 4 from a group that was opened: enough for the terms, who say 4."""
+    ledger = SqliteLedger(":memory:")
+    ledger.remember(frozenset(one.id for one in GROUP.identities[:4]))
+    machines = [aggregator(0, ledger, minimum=minimum), aggregator(1)]
+    for position, machine in enumerate(machines):
+        for k in range(8):
+            machine.receive(report(k, position))
+    if minimum == 4:
+        assert np.array_equal(finish(machines)[0], GROUP.truth)
+    else:
+        with pytest.raises(ProtocolError):
+            finish(machines)
+        assert "differs by 4 from one that was opened" in str(machines[0].aborted)
+
+
 def test_aggregators_must_be_named_and_know_the_enrolled() -> None:
     ids = [one.id for one in GROUP.identities]
     with pytest.raises(ProtocolError, match="does not name this aggregator"):
