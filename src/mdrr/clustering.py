@@ -19,7 +19,7 @@ def cluster(
     the other. Ties go to the pair that comes first in the domain's order.
 
     Arguments:
-        dependences: of every pair of attributes.
+        dependences: of every pair of attributes, learnt in any way.
         domain: gives the order and the category counts.
         max_cells: T_v, the most combinations a cluster may have.
         min_dependence: T_d, the least dependence that merges two clusters.
@@ -39,7 +39,7 @@ def cluster(
         raise DesignError("the dependences are not of this domain's attributes")
     if max_cells < 1:
         raise DesignError(f"max_cells={max_cells}: a cluster has at least one combination")
-    if not 0 <= min_dependence <= 1:
+    if not 0 <= min_dependence <= (math.inf if dependences.measure == "covariance" else 1):
         raise DesignError(f"min_dependence={min_dependence}: a dependence lies between 0 and 1")
     clusters: list[tuple[int, ...]] = [(j,) for j in range(len(domain))]
     while (pair := _best(clusters, dependences, domain, max_cells, min_dependence)) is not None:

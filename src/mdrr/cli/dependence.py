@@ -1,16 +1,26 @@
-"""`mdrr dependence`: how strongly pairs of attributes go together."""
+"""`mdrr dependence`: how strongly pairs of attributes go together, and how sure that is."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from mdrr.cli.inputs import keep_apart, load_design, load_domain, load_tally
-from mdrr.cli.options import AsJson, Counted, MaybeDesignFile, MaybeOut, SurveyFile, TrueData
+from mdrr.cli.options import (
+    AsJson,
+    Counted,
+    Level,
+    MaybeDesignFile,
+    MaybeOut,
+    SurveyFile,
+    TrueData,
+)
 from mdrr.cli.screen import note, print_json, print_table, print_text, progress
 from mdrr.errors import MdrrError
 
@@ -20,17 +30,44 @@ if TYPE_CHECKING:
 
 EXAMPLE = "mdrr dependence tally.json --design design.json -o dependences.json"
 LEAK = "Note: --true-data reads true answers. What it prints is not private: use it to simulate"
+Measure: TypeAlias = Literal["auto", "cramers_v", "pearson", "covariance"]
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Dependences, and what it cost each person to let them be known.
+
+    Arguments:
+        found: the dependences.
+        how: `debiased`, `attenuated`, `true data` or `secure sum`.
+        spent: ε; ∞ without differential privacy, None if the file does not say.
+        domain: the attributes, where the file has them.
+    """
+
+    found: Dependences
+    how: str
+    spent: float | None
+    domain: Domain | None = None
 
 
 def dependence(
     reports: Counted,
     design: MaybeDesignFile = None,
     survey: SurveyFile = None,
+    measure: Annotated[
+        Measure,
+        typer.Option(help="auto is |r| of two ordered attributes and Cramér's V of others."),
+    ] = "auto",
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option("--attribute", "-a", help="Only this attribute; repeatable."),
+    ] = None,
     attenuated: Annotated[
         bool,
         typer.Option("--attenuated", help="Read the reports as they stand, as the paper does."),
     ] = False,
     true_data: TrueData = False,
+    level: Level = 0.95,
     out: MaybeOut = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,25 +75,18 @@ def dependence(
     from mdrr.files import write_text
 
     keep_apart(out, [*reports, design, survey])
-    domain, found, how = assess(
-        reports, design, survey, attenuated=attenuated, true_data=true_data, quiet=as_json
-    )
-    fields = {
-        "how": how,
-        "names": list(found.names),
-        "values": found.values.tolist(),
-        "margins": found.margins and [margin.tolist() for margin in found.margins],
-        "pairs": [{"first": a, "second": b, "dependence": v} for a, b, v in found.ranked()],
-    }
+    learnt = assess(
+        reports, design, survey,
+        attenuated=attenuated, true_data=true_data, quiet=as_json,
+        measure=measure, attributes=attribute, level=level,
+    )  # fmt: skip
+    fields = _fields(learnt)
     if out is not None:
         write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
     if as_json:
         print_json(fields)
         return
-    rows = [
-        [a, b, "|r|" if _ordered(domain, a, b) else "V", value] for a, b, value in found.ranked()
-    ]
-    print_table(["first", "second", "measure", "dependence"], rows, title=f"Dependence, {how}")
+    _show(learnt, fields["pairs"])
     if out is not None:
         print_text(f"Wrote {out}.")
 
@@ -69,45 +99,120 @@ def assess(
     attenuated: bool,
     true_data: bool,
     quiet: bool,
-) -> tuple[Domain, Dependences, str]:
-    """The domain, its dependences, and how they were read."""
-    from mdrr.dependence import dependences
+    measure: Measure = "auto",
+    attributes: Sequence[str] | None = None,
+    level: float = 0.95,
+) -> Learnt:
+    """The dependences in reports or true data."""
+    from mdrr.dependence import dependences, from_tables
 
     if true_data:
         note(LEAK)
         domain = load_domain(survey, design)
-        return domain, _from_people(files, domain, quiet), "true data"
+        kept = domain.project(attributes or domain.names)
+        found = from_tables(_count_pairs(files, domain, quiet), kept, measure=measure)
+        return Learnt(found, "true data", math.inf, kept)
     if design is None:
         raise MdrrError("reports need the --design they were made under (or say --true-data)")
     made = load_design(design)
     tally = load_tally(files, made, quiet=quiet)
+    found = dependences(
+        tally, made, measure=measure, debiased=not attenuated, attributes=attributes, level=level
+    )
     how = "attenuated" if attenuated else "debiased"
-    return made.domain, dependences(tally, made, debiased=not attenuated), how
+    return Learnt(found, how, made.epsilon, made.domain.project(found.names))
+
+
+def load_learnt(path: Path) -> Learnt:
+    """Read what `mdrr dependence -o` wrote, or what a secure sum printed with --json."""
+    from mdrr.dependence import Dependences
+    from mdrr.securesum.ways import assess_opened
+
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise MdrrError(f"{path}: not JSON") from None
+    try:
+        if not isinstance(fields, dict) or not ({"values", "totals"} & set(fields)):
+            raise MdrrError(
+                "not a file that 'mdrr dependence -o' or 'mdrr securesum … --json' wrote"
+            )
+        if "totals" in fields:
+            opened = assess_opened(fields)
+            spent = opened.privacy.epsilon
+            return Learnt(opened.dependences, "secure sum", spent, opened.domain)
+        how = str(fields.get("how", "secure sum"))
+        return Learnt(Dependences.from_dict(fields), how, _spent(fields.get("privacy", fields)))
+    except MdrrError as error:
+        raise type(error)(f"{path}: {error}") from None
 
 
 def load_dependences(path: Path) -> Dependences:
-    """Read the file `mdrr dependence -o` writes."""
-    import numpy as np
-
-    from mdrr.dependence import Dependences
-
-    try:
-        fields: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        names, values = tuple(fields["names"]), np.array(fields["values"], dtype=np.float64)
-        if not all(isinstance(name, str) for name in names):
-            raise TypeError
-        margins = fields.get("margins")
-    except (KeyError, TypeError, ValueError):
-        raise MdrrError(f"{path}: not a file that 'mdrr dependence -o' wrote") from None
-    return Dependences(names, values, margins)
+    """The dependences in such a file."""
+    return load_learnt(path).found
 
 
-def _ordered(domain: Domain, *names: str) -> bool:
-    return all(domain.attribute(name).is_ordered for name in names)
+def _spent(fields: Any) -> float | None:
+    """The ε a file states: null is ∞, none is not known."""
+    if not isinstance(fields, dict) or "epsilon" not in fields:
+        return None
+    epsilon = fields["epsilon"]
+    if epsilon is None:
+        return math.inf
+    if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not epsilon >= 0:
+        raise MdrrError(f"'epsilon' is {epsilon!r}, not what a person spent")
+    return float(epsilon)
 
 
-def _from_people(files: Sequence[Path], domain: Domain, quiet: bool) -> Dependences:
-    from mdrr.dependence import from_tables, pair_tables
+def _fields(learnt: Learnt) -> dict[str, Any]:
+    """What is written and printed as JSON."""
+    from mdrr.dependence import measure_of
+
+    found, domain = learnt.found, learnt.domain
+    pairs = []
+    for a, b, value in found.ranked():
+        low, high = found.interval(a, b) or (None, None)
+        pair: dict[str, Any] = {"first": a, "second": b}
+        if domain is not None:
+            first, second = domain.attribute(a), domain.attribute(b)
+            pair["measure"] = measure_of(first, second, found.measure)
+        ends = {"dependence": value, "low": low, "high": high, "clear": found.is_clear(a, b)}
+        pairs.append(pair | ends)
+    finite = learnt.spent is not None and math.isfinite(learnt.spent)
+    epsilon = learnt.spent if finite else None
+    return {"how": learnt.how, "epsilon": epsilon, **found.to_dict(), "pairs": pairs}
+
+
+def _show(learnt: Learnt, pairs: Sequence[dict[str, Any]]) -> None:
+    """Print the pairs; what cannot be told from 0 is shown as a bound, not as a number."""
+    from mdrr.dependence import MEASURES
+
+    found = learnt.found
+    rows = []
+    for pair in pairs:
+        row: list[object] = [pair["first"], pair["second"], MEASURES[pair["measure"]]]
+        if pair["low"] is None:
+            rows.append([*row, pair["dependence"]])
+            continue
+        shown = f"{pair['dependence']:,.4f}" if pair["clear"] else "–"
+        rows.append([*row, shown, f"{pair['low']:,.4f} to {pair['high']:,.4f}"])
+    headings = ["first", "second", "measure", "dependence"]
+    if found.low is not None:
+        headings.append(f"{100 * found.level:g} % interval")
+    print_table(headings, rows, title=f"Dependence, {learnt.how}")
+    unclear = sum(not pair["clear"] for pair in pairs)
+    if unclear:
+        alarms = f"{50 * (1 - found.level):.2g} %"
+        print_text(
+            f"–: cannot be told from 0 ({unclear} of {len(pairs)} pairs). Of independent pairs, "
+            f"about {alarms} get a number by chance."
+        )
+    if learnt.how == "attenuated":
+        print_text("Attenuated values are biased towards 0 and have no intervals.")
+
+
+def _count_pairs(files: Sequence[Path], domain: Domain, quiet: bool) -> dict[tuple[str, str], Any]:
+    from mdrr.dependence import pair_tables
     from mdrr.files import read_codes
 
     total: dict[tuple[str, str], Any] = {}
@@ -116,4 +221,4 @@ def _from_people(files: Sequence[Path], domain: Domain, quiet: bool) -> Dependen
             for codes in read_codes(path, domain, advance):
                 for pair, counts in pair_tables(codes, domain).items():
                     total[pair] = total.get(pair, 0) + counts
-    return from_tables(total, domain)
+    return total

@@ -288,6 +288,7 @@ def _show_outcome(outcome: Outcome, as_json: bool) -> None:
 
     note(outcome.note)
     _show_assessment(assess(outcome.terms.question, outcome.totals, outcome.people), 100, 0.1)
+    print_text("For other thresholds, save the output of --json and give it to 'mdrr cluster'.")
 
 
 def _show_assessment(
@@ -300,8 +301,7 @@ def _show_assessment(
         print_json(
             {
                 "n": found.people,
-                "names": list(names),
-                "values": values,
+                **found.dependences.to_dict(),
                 "clusters": [list(one) for one in clusters],
                 "privacy": found.privacy.to_dict(),
             }

@@ -110,9 +110,9 @@ class Dependences:
         return found is None or found[0] > 0
 
     def ranked(self) -> list[tuple[str, str, float]]:
-        """All pairs: those that can be told from 0 first, then by strength, then in order."""
+        """All pairs, the strongest first; last, in their order, what cannot be told from 0."""
         pairs = [(a, b, self[a, b]) for a, b in combinations(self.names, 2)]
-        return sorted(pairs, key=lambda pair: (not self.is_clear(*pair[:2]), -pair[2]))
+        return sorted(pairs, key=lambda pair: -pair[2] if self.is_clear(*pair[:2]) else 1.0)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, in the order of `ranked`; with `low` and `high` unless exact."""

@@ -174,8 +174,10 @@ def plan(
     if not isinstance(given[1], Dependences | None):
         raise DesignError(
             f"dependences are an mdrr.Dependences, not a {type(dependences).__name__}: "
-            "mdrr.dependences(…) makes one"
+            "mdrr.dependences(tally, design) makes one"
         )
+    if dependences is not None and dependences.measure == "covariance":
+        raise DesignError("plans need dependences from 0 to 1: learn them with measure='auto'")
     if not (is_number(epsilon) and epsilon > 0):
         raise DesignError(f"epsilon={epsilon!r} must be a positive number")
     epsilon = float(epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,9 +21,15 @@ from mdrr.plots.style import (
     name_axis,
 )
 
+_HATCH = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
+"""Three strokes across a square, as the path of a mark."""
+
 
 def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()) -> Chart:
     """The dependence of every pair, darker where stronger; clusters side by side and framed.
+
+    Pairs whose dependence cannot be told from 0 are hatched and bear the end of their interval, as
+    `<.31`; a key says so.
 
     Arguments:
         dependences: of every pair of attributes.
@@ -33,45 +40,38 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
         raise MdrrError("the clusters are not a partition of the attributes with dependences")
     m = len(names)
     cell = min(max(352 // m, 13), 46)
-    pairs = [(a, b, dependences[a, b]) for a in names for b in names if a != b]
-    strongest = max(max(value for *_, value in pairs), 1e-9)
+    every = [(a, b) for a in names for b in names if a != b]
+    clear = [pair for pair in every if dependences.is_clear(*pair)]
+    strongest = max([dependences[pair] for pair in clear], default=1.0) or 1e-9
     rows = [
         {
             "row": a,
             "column": b,
-            "value": value,
-            "text": f"{value:.2f}".removeprefix("0"),
-            "strong": value > 0.75 * strongest,
+            "value": dependences[a, b] if (a, b) in clear else 0.0,
+            "text": _short(dependences, a, b),
+            "strong": (a, b) in clear and dependences[a, b] > 0.75 * strongest,
         }
-        for a, b, value in pairs
+        for a, b in every
     ]
-    base = chart_of(rows).encode(
-        x=alt.X(
-            "column:N",
-            sort=names,
-            title=None,
-            scale=alt.Scale(paddingInner=0.04, paddingOuter=0),
-            axis=name_axis("top", labelAngle=-42, labelAlign="left"),
-        ),
-        y=alt.Y(
-            "row:N",
-            sort=names,
-            title=None,
-            scale=alt.Scale(paddingInner=0.04, paddingOuter=0),
-            axis=name_axis("left"),
-        ),
-    )
     shade = alt.Opacity(
         "value:Q",
         scale=alt.Scale(domain=[0, strongest], range=[0.05, 1]),
         legend=None if m <= 12 else alt.Legend(title="dependence", orient="bottom"),
     )
+    base = _grid(rows, names)
     layers: list[Any] = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
+    unclear = [{"row": a, "column": b} for a, b in every if (a, b) not in clear]
+    if unclear:
+        hatched = _grid(unclear, names)
+        layers.append(hatched.mark_rect(color=COLOURS["grid"], opacity=1))
+        layers.append(_hatched(hatched, cell))
+        layers += _key(m * cell, dependences.level)
     if m <= 12:
         colour = alt.condition(
             "datum.strong", alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
         )
-        layers.append(base.mark_text(fontSize=12).encode(text="text:N", color=colour))
+        size = 12 if cell > 36 else 10
+        layers.append(base.mark_text(fontSize=size).encode(text="text:N", color=colour))
     start = 0
     for members in clusters:
         stop = start + len(members)
@@ -79,6 +79,54 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
             layers.append(_frame(start * cell, stop * cell))
         start = stop
     return layered(layers, width=m * cell, height=m * cell)
+
+
+def _grid(rows: Sequence[object], names: Sequence[str]) -> Any:
+    """A chart of cells between attributes."""
+    scale = alt.Scale(domain=list(names), paddingInner=0.04, paddingOuter=0)
+    top = name_axis("top", labelAngle=-42, labelAlign="left")
+    return chart_of(rows).encode(
+        x=alt.X("column:N", title=None, scale=scale, axis=top),
+        y=alt.Y("row:N", title=None, scale=scale, axis=name_axis("left")),
+    )
+
+
+def _hatched(base: Any, cell: float) -> Any:
+    return base.mark_point(
+        shape=_HATCH,
+        size=(0.96 * cell) ** 2,
+        stroke=COLOURS["muted"],
+        strokeWidth=1,
+        opacity=0.35,
+        filled=False,
+    )
+
+
+def _key(below: int, level: float) -> list[Any]:
+    """A hatched square under the map, and what it means."""
+    side, top = 14, below + 12
+    place = {"x": alt.value(side / 2), "y": alt.value(top + side / 2)}
+    box = chart_of([{}]).mark_rect(color=COLOURS["grid"]).encode(
+        x=alt.value(0), x2=alt.value(side), y=alt.value(top), y2=alt.value(top + side)
+    )  # fmt: skip
+    words = f"cannot be told from 0; < is the end of the {100 * level:g} % interval"
+    text = chart_of([{}]).mark_text(
+        text=words, align="left", baseline="middle", fontSize=12, color=COLOURS["ink"]
+    )
+    beside = {"x": alt.value(side + 8), "y": place["y"]}
+    return [box, _hatched(chart_of([{}]).encode(**place), side), text.encode(**beside)]
+
+
+def _short(dependences: Dependences, first: str, second: str) -> str:
+    """A dependence in a cell: two digits, or what it is below."""
+    value, sign = dependences[first, second], ""
+    found = dependences.interval(first, second)
+    if found is not None and not dependences.is_clear(first, second):
+        value, sign = found[1], "<"
+    if dependences.measure == "covariance":
+        return f"{sign}{value:.2g}"
+    upwards = math.ceil(100 * value - 1e-9) / 100 if sign else value
+    return sign + f"{upwards:.2f}".removeprefix("0").removesuffix(".00")
 
 
 def pairs(
@@ -90,6 +138,8 @@ def pairs(
 ) -> Chart:
     """The strongest pairs, and whether a cluster keeps them together.
 
+    A line shows each interval; what cannot be told from 0 has a line and no bar.
+
     Arguments:
         dependences: of every pair of attributes.
         clusters: attributes that are reported as one answer, overlapping or not; pairs inside
@@ -98,28 +148,35 @@ def pairs(
         most: how many pairs to show.
     """
     groups = [set(names) for names in clusters]
-    rows = [
-        {
-            "label": f"{a} · {b}",
-            "value": value,
-            "together": any({a, b} <= group for group in groups),
-            "truth": None if truth is None else truth[a, b],
-        }
-        for a, b, value in dependences.ranked()[:most]
-    ]
+    rows = []
+    for a, b, value in dependences.ranked()[:most]:
+        low, high = dependences.interval(a, b) or (None, None)
+        rows.append(
+            {
+                "label": f"{a} · {b}",
+                "value": value if dependences.is_clear(a, b) else 0.0,
+                "low": low,
+                "high": high,
+                "together": any({a, b} <= group for group in groups),
+                "truth": None if truth is None else truth[a, b],
+            }
+        )
     labels = [str(row["label"]) for row in rows]
     y = alt.Y("label:N", sort=labels, title=None, axis=label_axis(LABELS + 44))
     base = chart_of(rows).encode(y=y)
     fill = alt.condition(
         "datum.together", alt.value(COLOURS["estimate"]), alt.value(COLOURS["muted"])
     )
+    title = "covariance" if dependences.measure == "covariance" else "dependence, 0 to 1"
     layers: list[Any] = [
         base.mark_bar(height=11).encode(
-            x=alt.X("value:Q", axis=alt.Axis(tickCount=5, title="dependence, 0 to 1")),
+            x=alt.X("value:Q", axis=alt.Axis(tickCount=5, title=title)),
             color=fill,
             opacity=alt.condition("datum.together", alt.value(0.9), alt.value(0.4)),
         )
     ]
+    if dependences.low is not None:
+        layers.append(base.mark_rule(color=COLOURS["ink"]).encode(x="low:Q", x2="high:Q"))
     if truth is not None:
         layers.append(
             base.mark_tick(thickness=2.5, size=15, opacity=1, color=COLOURS["truth"]).encode(

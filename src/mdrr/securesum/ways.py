@@ -156,6 +156,21 @@ def assess(
     return Assessment(question.domain, found, privacy, people, question.tables(totals))
 
 
+def assess_opened(fields: Mapping[str, Any]) -> Assessment:
+    """What `mdrr securesum party --json` or `aggregator --json` printed: `n`, `question`, `totals`.
+
+    `.cluster(max_cells=…, min_dependence=…)` of the result gives clusters at any thresholds.
+    """
+    try:
+        question = Question.from_dict(fields["question"])
+        totals, people = np.asarray(fields["totals"], np.int64), int(fields["n"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ProtocolError(
+            "what a secure sum opened has 'n', 'question' and 'totals'; save the output of --json"
+        ) from None
+    return assess(question, totals, people)
+
+
 def learn(
     question: Question,
     totals: npt.NDArray[np.int64],
