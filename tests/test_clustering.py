@@ -126,6 +126,15 @@ def test_bad_thresholds_are_refused(options, complaint):
     assert complaint in str(error.value)
 
 
+def test_covariances_have_thresholds_above_1():
+    domain = domain_of(2, 3, 2)
+    values = np.array([[4, 3, 0.5], [3, 9, 2], [0.5, 2, 1]])
+    found = Dependences(domain.names, values, measure="covariance")
+    wanted = {2.5: (("a", "b"), ("c",)), 1.5: (("a", "b", "c"),), 3.5: (("a",), ("b",), ("c",))}
+    for least, clusters in wanted.items():
+        assert cluster(found, domain, max_cells=12, min_dependence=least) == clusters
+
+
 def test_other_attributes_dependences_are_refused():
     with pytest.raises(DesignError, match="not of this domain's attributes"):
         cluster(Dependences(("x", "y"), np.eye(2)), domain_of(2, 2), max_cells=9, min_dependence=0)

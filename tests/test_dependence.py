@@ -1,13 +1,19 @@
 """Dependence: against scipy, attenuated and debiased, on simulated people and on Adult."""
 
+import json
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 from scipy.stats.contingency import association
 
+from mdrr.datasets import adult, adult_domain
 from mdrr.dependence import (
     Dependences,
+    covariance,
     cramers_v,
     debiased,
     dependences,
@@ -16,11 +22,14 @@ from mdrr.dependence import (
     measured,
     pearson,
 )
+from mdrr.dependence.noise import noisy_pair
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
-from mdrr.estimation.pairs import PairTable
+from mdrr.estimation.pairs import PairTable, unbiased_moment, unbiased_pair
+from mdrr.frames import encode
 from mdrr.protocols import clustered, independent, sampled
 from tests.cases import domain_of
+from tests.chance import z
 from tests.people import records, reported
 
 
@@ -133,6 +142,218 @@ def test_a_debiased_value_stays_between_0_and_1():
     assert debiased(noise, *two) == 0.0
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2)])
+def test_a_debiased_v_is_the_sum_written_out(shape):
+    """Unlike margins, unlike variances, one rare row: every index of the formula matters."""
+    rng = np.random.default_rng(12)
+    values = rng.dirichlet(np.full(math.prod(shape), 0.6)).reshape(shape)
+    values[0] *= 0.1
+    values /= values.sum()
+    variances = rng.uniform(1e-6, 6e-4, size=shape)
+    total, left_out = 0.0, 0
+    for a in range(shape[0]):
+        for b in range(shape[1]):
+            row, column = values[a, :].sum(), values[:, b].sum()
+            if math.sqrt(2) * variances[a, b] > min(row, column) * row * column:
+                left_out += 1
+                continue
+            total += ((values[a, b] - row * column) ** 2 - variances[a, b]) / (row * column)
+    assert 0 < left_out < math.prod(shape)
+    wanted = math.sqrt(total / (min(shape) - 1))
+    found = debiased(PairTable(("a", "b"), values, variances, 10), *domain_of(*shape).attributes)
+    assert found == pytest.approx(wanted, rel=1e-9)
+
+
+def scored(*sizes):
+    """Ordinal attributes, and one with bins of unequal width."""
+    made = [Attribute(f"o{i}", tuple(range(r)), kind="ordinal") for i, r in enumerate(sizes)]
+    return Domain((*made, Attribute("n", kind="numeric", edges=(0, 1, 5, 100))))
+
+
+def test_covariance_is_that_of_the_records():
+    domain = scored(4)
+    codes = records(np.random.default_rng(3).dirichlet(np.ones(12)).reshape(4, 3), 500, 1)
+    numbers = [np.asarray(a.scores)[c] for a, c in zip(domain.attributes, codes, strict=True)]
+    wanted = np.abs(np.cov(*numbers, bias=True))
+    found = from_codes(codes, domain, measure="covariance")
+    np.testing.assert_allclose(found.values, wanted, rtol=1e-9)
+    assert found.measure == "covariance"
+    assert found["o0", "n"] > 1  # not bounded by 1
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_covariances_are_debiased_and_attenuated_as_proposition_1_says(apart):
+    """Kept with probability p, else uniform: Cov(Y) = p_a·p_b·Cov(X) when randomized apart."""
+    domain, n = scored(4), 60_000
+    truth = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(4, 3)
+    design = independent(domain, p=0.6) if apart else clustered(domain, [["o0", "n"]], p=0.6)
+    wanted = covariance(truth, *(a.scores for a in domain.attributes))
+    tally = reported(records(truth, n, 5), design, 5)
+    found = dependences(tally, design, measure="covariance")
+    x, y = (np.asarray(a.scores) for a in domain.attributes)
+    x, y = x - truth.sum(1) @ x, y - truth.sum(0) @ y
+    sd = math.sqrt(unbiased_moment(tally, design, ("o0", "n"), x, y)[1])
+    assert 4 * sd < wanted
+    assert abs(found["o0", "n"] - wanted) < z() * sd
+    low, high = found.interval("o0", "n")
+    assert low < wanted < high
+    assert high - low == pytest.approx(2 * 1.96 * sd, rel=0.1)
+    np.testing.assert_allclose(np.diag(found.values), [truth.sum(1) @ x**2, truth.sum(0) @ y**2],
+                               rtol=0.1)  # fmt: skip
+    if apart:
+        kept = math.prod(cluster.matrix.signal for cluster in design.questionnaires[0].clusters)
+        shrunk = dependences(tally, design, measure="covariance", debiased=False)["o0", "n"]
+        assert abs(shrunk - kept * wanted) < z() * kept * sd
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        independent(CHAIN, p=0.6),
+        clustered(CHAIN, [["a", "c"], ["b"]], p=0.6),
+        sampled(CHAIN, 2, epsilon=5.0),
+        sampled(CHAIN, 2, epsilon=4.0, report="subset"),
+    ],
+)
+def test_the_noise_of_a_table_is_the_variance_of_everything_in_it(design):
+    """One kind of designs after another: of the cells, and of any weighted sum of them."""
+    tally = reported(records(chain(0.6), 20_000, 2), design, 2)
+    for pair in (("a", "c"), ("c", "b")):
+        found, known = noisy_pair(tally, design, *pair), unbiased_pair(tally, design, *pair)
+        np.testing.assert_allclose(found.values, known.values, atol=1e-12)
+        np.testing.assert_allclose(found.variances, known.variances, rtol=0.02)
+        x, y = np.array([0.0, 1, 5]), np.array([2.0, -1, 0.5])
+        _, variance = unbiased_moment(tally, design, pair, x, y)
+        assert found.variance(np.outer(x, y)) == pytest.approx(variance, rel=0.02)
+
+
+def test_the_noise_of_many_codes_is_sampled():
+    """Its variance is a mean of 256 squares, so it strays by √(2/256) of itself."""
+    domain = domain_of(40, 30)
+    design = independent(domain, epsilon=6.0)
+    truth = np.outer(np.full(40, 1 / 40), np.full(30, 1 / 30))
+    tally = reported(records(truth, 5000, 2), design, 2)
+    x, y = np.arange(40.0), np.arange(30.0)
+    _, variance = unbiased_moment(tally, design, ("a", "b"), x, y)
+    found = noisy_pair(tally, design, "a", "b").variance(np.outer(x, y))
+    assert found == pytest.approx(variance, rel=z() * math.sqrt(2 / 256))
+    assert not dependences(tally, design).is_clear("a", "b")
+
+
+def misses_allowed(trials: int, rate: float) -> int:
+    """More misses than this happen once in 10,000 times."""
+    return int(binom.isf(1e-4, trials, rate))
+
+
+KINDS = [
+    independent(CHAIN, p=0.35),
+    clustered(CHAIN, [["a", "c"], ["b"]], p=0.35),
+    sampled(CHAIN, 2, epsilon=2.0),
+]
+
+
+@pytest.mark.parametrize("design", KINDS)
+@pytest.mark.parametrize("strength", [0.0, 0.3, 0.7])
+def test_intervals_cover_and_independence_is_seldom_denied(design, strength):
+    """60 surveys of 3 pairs each, for strengths from none to strong.
+
+    Half the noise would miss in a third of the cases: 60 of 180, far above the 22 allowed.
+    """
+    joint = chain(strength)
+    true = {
+        ("a", "b"): cramers_v(joint.sum(2)),
+        ("a", "c"): cramers_v(joint.sum(1)),
+        ("b", "c"): cramers_v(joint.sum(0)),
+    }
+    missed = seen = 0
+    for trial in range(60):
+        found = dependences(reported(records(joint, 3000, trial), design, trial), design)
+        for pair, value in true.items():
+            low, high = found.interval(*pair)
+            assert low <= found[pair] <= high
+            missed += not low <= value + 1e-12 <= high + 1e-12
+            seen += found.is_clear(*pair)
+    assert missed <= misses_allowed(180, 0.05)
+    if strength == 0:
+        assert seen <= misses_allowed(180, 0.025)
+    if strength == 0.7:
+        assert seen > 90
+
+
+def test_correlations_are_covered_too():
+    domain = Domain(tuple(Attribute(name, (1, 2, 3), kind="ordinal") for name in "abc"))
+    design = independent(domain, p=0.35)
+    for strength in (0.0, 0.5):
+        joint, missed = chain(strength), 0
+        wanted = {
+            ("a", "b"): pearson(joint.sum(2), (0, 1, 2), (0, 1, 2)),
+            ("b", "c"): pearson(joint.sum(0), (0, 1, 2), (0, 1, 2)),
+        }
+        for trial in range(80):
+            found = dependences(reported(records(joint, 3000, trial), design, trial), design)
+            for pair, value in wanted.items():
+                low, high = found.interval(*pair)
+                missed += not low <= value + 1e-12 <= high + 1e-12
+        assert missed <= misses_allowed(160, 0.05)
+
+
+@pytest.fixture(scope="module")
+def adult_codes():
+    return encode(adult(), adult_domain())
+
+
+@pytest.mark.parametrize(("epsilon", "least", "most"), [(3.0, 0, 5), (12.0, 9, 20)])
+def test_adult_s_dependences_lie_in_their_intervals(adult_codes, epsilon, least, most):
+    """At ε = 3 for eight attributes hardly any pair can be told from 0, and none is said to be."""
+    domain = adult_domain()
+    true = from_codes(adult_codes, domain)
+    design = independent(domain, epsilon=epsilon)
+    found = dependences(reported(adult_codes, design, 1), design)
+    pairs = [pair[:2] for pair in found.ranked()]
+    inside = [found.interval(*pair)[0] <= true[pair] <= found.interval(*pair)[1] for pair in pairs]
+    assert len(pairs) - sum(inside) <= misses_allowed(len(pairs), 0.05)
+    clear = [found.is_clear(*pair) for pair in pairs]
+    assert least <= sum(clear) <= most
+    assert clear == sorted(clear, reverse=True)  # what cannot be told comes last
+    if epsilon == 12:
+        assert [found.interval(*p)[1] for p in pairs if not found.is_clear(*p)] < [1.0] * 28
+
+
+def test_a_report_of_one_tells_nothing():
+    design = independent(CHAIN, p=0.5)
+    found = dependences(reported([np.array([0])] * 3, design, 1), design)
+    for pair in (("a", "b"), ("a", "c"), ("b", "c")):
+        assert found.interval(*pair) == (0.0, 1.0)
+        assert not found.is_clear(*pair)
+
+
+def test_some_attributes_and_another_level():
+    design = independent(CHAIN, p=0.5)
+    tally = reported(records(chain(0.6), 3000, 2), design, 2)
+    every, some = dependences(tally, design), dependences(tally, design, attributes=["c", "a"])
+    assert some.names == ("c", "a")
+    assert some.interval("a", "c") == pytest.approx(every.interval("a", "c"))
+    np.testing.assert_allclose(some.margins[1], every.margins[0])
+    wide = dependences(tally, design, level=0.999)
+    assert wide.interval("a", "b")[0] < every.interval("a", "b")[0]
+    assert wide.interval("a", "b")[1] > every.interval("a", "b")[1]
+    bare = dependences(tally, design, level=None)
+    assert bare.interval("a", "b") is None
+    assert bare["a", "b"] == pytest.approx(every["a", "b"])
+
+
+def test_dependences_are_what_their_json_says():
+    design = independent(CHAIN, p=0.5)
+    tally = reported(records(chain(0.6), 3000, 2), design, 2)
+    for found in (dependences(tally, design), dependences(tally, design, level=None)):
+        again = Dependences.from_dict(json.loads(json.dumps(found.to_dict())))
+        assert again.to_dict() == found.to_dict()
+    frame = dependences(tally, design).to_frame("pandas")
+    assert list(frame) == ["first", "second", "dependence", "low", "high"]
+    assert (frame["low"] <= frame["dependence"]).all()
+    assert (frame["dependence"] <= frame["high"]).all()
+
+
 def test_tables_may_come_in_either_order():
     table = np.array([[5, 1, 0], [1, 7, 2]])
     domain = domain_of(2, 3)
@@ -192,6 +413,30 @@ def test_pairs_are_ranked_and_framed():
             lambda: Dependences(("a", "b"), np.eye(2), ([0.5, 0.5], [1.5, -0.5])),
             SchemaError,
             "the margin of 'b' is not",
+        ),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), low=np.eye(2)),
+            SchemaError,
+            "give low and high, or neither",
+        ),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), low=np.eye(2), high=np.eye(2) / 2),
+            SchemaError,
+            "inside its interval",
+        ),
+        (lambda: Dependences(("a", "b"), np.eye(2), level=95), SchemaError, "level=95"),
+        (lambda: Dependences(("a", "b"), np.eye(2), measure="V"), SchemaError, "measure='V'"),
+        (lambda: Dependences.from_dict({"names": ["a"]}), SchemaError, "'names' and 'values'"),
+        (lambda: Dependences.from_dict({"names": [1], "values": [[1]]}), SchemaError, "'names'"),
+        (
+            lambda: from_tables({("a", "b"): np.eye(2)}, domain_of(2, 2), measure="covariance"),
+            SchemaError,
+            "'a' is not ordered, so it has no |cov|: leave it out with attributes",
+        ),
+        (
+            lambda: from_tables({("a", "b"): np.eye(2)}, domain_of(2, 2), measure="tau"),
+            SchemaError,
+            "measure='tau' is not known",
         ),
         (lambda: TRUE["a", "z"], SchemaError, "no dependence is known between 'a' and 'z'"),
         (lambda: cramers_v([[1, 2]]), SchemaError, "2 rows and 2 columns, not shape (1, 2)"),

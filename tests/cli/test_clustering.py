@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from mdrr.design import Design
 from mdrr.files import read_people, tally_files
 from mdrr.frames import encode
 from mdrr.protocols import clustered
+from mdrr.securesum.question import Question
+from mdrr.securesum.ways import assess
+from mdrr.source import SeededSource
 from tests.cli.run import answer, done, refusal, run
 
 
@@ -35,6 +39,36 @@ def test_dependences_of_reports(library, option, debias):
     assert [(p["first"], p["second"]) for p in fields["pairs"]] == [
         (a, b) for a, b, _ in wanted.ranked()
     ]
+
+
+def test_every_pair_says_how_sure_it_is(library):
+    fields = answer("dependence tally.json -d design.json --level 0.9")
+    wanted = dependences(*library, level=0.9)
+    assert fields["epsilon"] == library[1].epsilon
+    assert fields["level"] == 0.9
+    for pair in fields["pairs"]:
+        names = pair["first"], pair["second"]
+        assert (pair["low"], pair["high"]) == pytest.approx(wanted.interval(*names))
+        assert pair["clear"] == wanted.is_clear(*names) == (pair["low"] > 0)
+    assert not all(pair["clear"] for pair in fields["pairs"])
+    printed = done("dependence tally.json -d design.json --level 0.9")
+    unclear = sum(not pair["clear"] for pair in fields["pairs"])
+    assert "90 % interval" in printed
+    assert f"cannot be told from 0 ({unclear} of {len(fields['pairs'])} pairs)" in printed
+    assert sum("│ – " in line for line in printed.splitlines()) == unclear
+    exact = run("dependence people.csv -s survey.toml --true-data").stdout
+    assert "interval" not in exact
+    assert "–:" not in exact
+
+
+def test_covariances_of_ordered_attributes(library):
+    fields = answer("dependence tally.json -d design.json --measure covariance -a age -a visits")
+    wanted = dependences(*library, measure="covariance", attributes=["age", "visits"])
+    assert fields["names"] == ["age", "visits"]
+    assert np.allclose(fields["values"], wanted.values)
+    assert fields["pairs"][0]["measure"] == "covariance"
+    advice = refusal("dependence tally.json -d design.json --measure covariance")
+    assert "is not ordered, so it has no |cov|" in advice
 
 
 @pytest.mark.parametrize("option", ["-s survey.toml", "-d design.json"])
@@ -67,7 +101,8 @@ def test_clusters_are_those_of_algorithm_1(library, source):
         wanted = cluster(
             dependences(tally, design), design.domain, max_cells=cells, min_dependence=least
         )
-        assert fields == {"clusters": [list(names) for names in wanted]}
+        assert fields["clusters"] == [list(names) for names in wanted]
+        assert (fields["max_cells"], fields["min_dependence"]) == (cells, least)
 
 
 def test_a_clustered_design_is_written_when_a_budget_is_given(library):
@@ -82,6 +117,71 @@ def test_a_clustered_design_is_written_when_a_budget_is_given(library):
     assert json.loads(Path("groups.json").read_text())["clusters"] == fields["clusters"]
     joined = ",".join("+".join(names) for names in fields["clusters"])
     assert f"For 'mdrr design --clusters': {joined}" in printed
+
+
+def test_the_second_survey_says_what_both_cost(library):
+    """Whoever answered the first and answers the second spends the sum."""
+    _, design = library
+    done("dependence tally.json -d design.json -o d.json")
+    options = "--max-cells 9 --min-dependence 0 --epsilon 2"
+    for source in ("tally.json -d design.json", "d.json -s survey.toml"):
+        fields = answer(f"cluster {source} {options}")
+        assert fields["epsilon_before"] == design.epsilon
+        assert fields["epsilon_of_both"] == pytest.approx(design.epsilon + fields["epsilon"])
+        printed = " ".join(done(f"cluster {source} {options}").split())
+        both = design.epsilon + fields["epsilon"]
+        assert f"Learning the dependences cost ε = {design.epsilon:.2f} per person" in printed
+        assert f"as well spends ε = {both:.2f} in all. Ask other people" in printed
+    exact = done("cluster people.csv -s survey.toml --true-data --max-cells 9 --min-dependence 0")
+    assert "without differential privacy" in exact
+
+
+def test_several_thresholds_at_once(library):
+    fields = answer(
+        "cluster tally.json -d design.json --max-cells 6 --max-cells 100 "
+        "--min-dependence 0 --min-dependence 0.3"
+    )
+    tally, design = library
+    found = dependences(tally, design)
+    assert [(c["max_cells"], c["min_dependence"]) for c in fields["choices"]] == [
+        (6, 0.0), (6, 0.3), (100, 0.0), (100, 0.3)
+    ]  # fmt: skip
+    for choice in fields["choices"]:
+        thresholds = {key: choice[key] for key in ("max_cells", "min_dependence")}
+        wanted = cluster(found, design.domain, **thresholds)
+        assert choice["clusters"] == [list(names) for names in wanted]
+        inside = [set(pair) for names in wanted for pair in combinations(names, 2)]
+        assert [set(pair) for pair in choice["unclear"]] == [
+            pair for pair in inside if not found.is_clear(*pair)
+        ]
+    printed = done(
+        "cluster tally.json -d design.json --max-cells 6 --max-cells 100 --min-dependence 0"
+    )
+    assert "at most 6 cells" in printed
+    assert "at most 100 cells" in printed
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+def test_what_a_secure_sum_opened_is_clustered(folder, domain, randomized):
+    """The JSON of a party or an aggregator, and that of the demonstration."""
+    (people,) = read_people("people.csv", domain)
+    codes = encode(people, domain)
+    question = Question.randomized(domain, p=0.8) if randomized else Question(domain)
+    totals = question.sums(codes, SeededSource(1))
+    opened = {"n": len(codes[0]), "question": question.to_dict(), "totals": totals.tolist()}
+    Path("opened.json").write_text(json.dumps(opened | {"note": "all there"}))
+    known = assess(question, totals, len(codes[0]))
+    shown = {"n": known.people, **known.dependences.to_dict(), "privacy": known.privacy.to_dict()}
+    Path("shown.json").write_text(json.dumps(shown))
+    for cells, least in ((6, 0.0), (100, 0.2)):
+        wanted = known.cluster(max_cells=cells, min_dependence=least)
+        thresholds = f"--max-cells {cells} --min-dependence {least} --epsilon 1"
+        for source in ("opened.json", "opened.json -s survey.toml", "shown.json -s survey.toml"):
+            fields = answer(f"cluster {source} {thresholds}")
+            assert fields["clusters"] == [list(names) for names in wanted]
+            spent = known.privacy.epsilon if randomized else None
+            assert fields["epsilon_before"] == (spent and pytest.approx(spent))
+            assert (fields["epsilon_of_both"] is None) == (not randomized)
 
 
 def test_true_data_cluster_too(folder):
@@ -103,6 +203,12 @@ def test_true_data_cluster_too(folder):
         ("dependence people.csv --true-data -s survey.toml -d design.json", "exactly one"),
         ("cluster tally.json -d design.json --max-cells 0 --min-dependence 0", "max_cells=0"),
         ("cluster tally.json -d design.json --max-cells 9 --min-dependence 2", "min_dependence=2"),
+        (
+            "cluster tally.json -d design.json --max-cells 9 --max-cells 8 --min-dependence 0 -e 1",
+            "give each once",
+        ),
+        ("cluster op.json --max-cells 9 --min-dependence 0", "op.json: what a secure sum opened"),
+        ("cluster eps.json -s survey.toml --max-cells 9 --min-dependence 0", "'epsilon' is 'x'"),
         ("cluster tally.json -d design.json --max-cells 9", "Missing option '--min-dependence'"),
         (
             "cluster bad.json -s survey.toml --max-cells 9 --min-dependence 0",
@@ -115,6 +221,8 @@ def test_true_data_cluster_too(folder):
 def test_what_cannot_be_clustered(folder, command, complaint):
     Path("bad.json").write_text("{}")
     Path("no.json").write_text("{")
+    Path("op.json").write_text('{"totals": [1], "n": 1}')
+    Path("eps.json").write_text('{"names": ["a", "b"], "values": [[1, 0], [0, 1]], "epsilon": "x"}')
     found = Dependences(("a", "b"), np.eye(2))
     Path("ab.json").write_text(json.dumps({"names": ["a", "b"], "values": found.values.tolist()}))
     assert complaint in refusal(command)

@@ -85,7 +85,7 @@ def test_marginal_refuses_a_truth_of_another_length() -> None:
 def test_heat_map_puts_clusters_side_by_side_and_frames_them() -> None:
     chart = plots.heat_map(DEPENDENCES, clusters=(("colour", "smokes"), ("grade",)))
     spec = chart.to_dict()
-    assert spec["layer"][0]["encoding"]["x"]["sort"] == ["colour", "smokes", "grade"]
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == ["colour", "smokes", "grade"]
     values = {(row["row"], row["column"]): row["value"] for row in rows_of(chart) if "row" in row}
     assert values["smokes", "colour"] == values["colour", "smokes"] == 0.6
     assert len(values) == 6
@@ -93,6 +93,35 @@ def test_heat_map_puts_clusters_side_by_side_and_frames_them() -> None:
     assert len(frames) == 1  # a cluster of one needs none
     cell = spec["width"] / 3
     assert frames[0]["encoding"]["x2"]["value"] == pytest.approx(2 * cell)
+
+
+UNSURE = Dependences(
+    DOMAIN.names,
+    DEPENDENCES.values,
+    low=np.array([[1, 0, 0.4], [0, 1, 0.1], [0.4, 0.1, 1]]),
+    high=np.array([[1, 0.311, 0.8], [0.311, 1, 0.7], [0.8, 0.7, 1]]),
+)
+
+
+def test_heat_map_hatches_what_cannot_be_told_from_0() -> None:
+    chart = plots.heat_map(UNSURE, clusters=(("colour", "smokes"), ("grade",)))
+    texts = {(r["row"], r["column"]): r["text"] for r in rows_of(chart) if "text" in r}
+    assert texts["colour", "grade"] == texts["grade", "colour"] == "<.32"  # rounded up
+    assert texts["colour", "smokes"] == ".60"
+    values = {(r["row"], r["column"]): r["value"] for r in rows_of(chart) if "value" in r}
+    assert values["colour", "grade"] == 0  # noise is not shaded
+    hatched = [r for r in rows_of(chart) if set(r) == {"row", "column"}]
+    assert {(r["row"], r["column"]) for r in hatched} == {("colour", "grade"), ("grade", "colour")}
+    assert "cannot be told from 0; < is the end of the 95 % interval" in sent(chart)
+    assert "cannot be told" not in sent(plots.heat_map(DEPENDENCES))
+
+
+def test_pairs_draw_intervals_and_no_bar_for_what_cannot_be_told() -> None:
+    rows = {r["label"]: r for r in rows_of(plots.pairs(UNSURE))}
+    assert rows["colour · grade"]["value"] == 0
+    assert rows["colour · smokes"]["value"] == 0.6
+    assert (rows["colour · smokes"]["low"], rows["colour · smokes"]["high"]) == (0.4, 0.8)
+    assert list(rows)[-1] == "colour · grade"
 
 
 def test_heat_map_refuses_clusters_of_other_attributes() -> None:
@@ -188,6 +217,8 @@ def test_all_charts_use_the_declared_colours_only() -> None:
     charts = [
         plots.marginal(found(), "colour", truth=np.full(3, 1 / 3)),
         plots.heat_map(DEPENDENCES, clusters=(("colour", "smokes"), ("grade",))),
+        plots.heat_map(UNSURE),
+        plots.pairs(UNSURE),
         plots.pairs(DEPENDENCES, truth=DEPENDENCES),
         plots.counts([plots.Answer("w", {m: Count(9, 8, 12, 0.95, 99) for m in "ab"}, 10)]),
         plots.privacy(mdrr.independent(DOMAIN, p=0.5)),
