@@ -6,24 +6,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.design import QUESTIONNAIRE, Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.frames import (
-    FINGERPRINT,
-    QUESTIONNAIRE,
-    encode,
-    infer_domain,
-    randomize,
-    report_codes,
-    report_table,
-    stated_fingerprint,
-    tally,
-)
+from mdrr.frames import encode, infer_domain, randomize, tally
 from mdrr.matrix import constant_matrix
 from mdrr.matrix.banded import Banded
 from mdrr.protocols import independent, sampled
 from mdrr.randomizer import randomize_codes
+from mdrr.report_frames import FINGERPRINT, report_codes, report_table, stated_fingerprint
 from mdrr.response import Report
 from mdrr.source import BytesSource, SeededSource
 from mdrr.tallies import tally_codes

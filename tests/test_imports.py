@@ -42,6 +42,7 @@ ORDER = (
     "numeric",
     "synthesis",
     "labels",
+    "report_frames",
     "frames",
     "weighting",
     "survey",

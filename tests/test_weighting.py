@@ -5,8 +5,9 @@ import pytest
 
 from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation import adjust, product
-from mdrr.frames import randomize, report_codes, tally
+from mdrr.frames import randomize, tally
 from mdrr.protocols import clustered, independent, sampled
+from mdrr.report_frames import report_codes
 from mdrr.source import SeededSource
 from mdrr.weighting import record_weights, weigh
 from tests.backends import BACKENDS
@@ -42,7 +43,7 @@ def test_weighted_margins_of_the_microdata_are_the_estimated_ones(backend):
 
 def test_pandas_weights_follow_the_index():
     frame = pd.DataFrame(people(5), index=[9, 7, 7, 3, 1])
-    weighted = weigh(randomize(frame, DESIGN), DESIGN)
+    weighted = weigh(randomize(frame, DESIGN, keep_index=True), DESIGN)
     assert list(weighted.index) == [9, 7, 7, 3, 1]
     assert weighted["weight"].mean() == pytest.approx(1)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mdrr.domain import Domain, known
+from mdrr.domain import Domain
 from mdrr.errors import DesignError
 from mdrr.matrix import TOTALS, Matrix, matrix_from_dict
 from mdrr.matrix.protocol import add_up
@@ -312,34 +312,3 @@ def draw_bytes(total: int) -> int:
     [2, 4, 6]
     """
     return (total.bit_length() - 1) // 8
-
-
-def check_partition(
-    domain: Domain, clusters: Iterable[Iterable[str]]
-) -> tuple[tuple[str, ...], ...]:
-    """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
-    groups: list[tuple[str, ...]] = []
-    seen: dict[str, tuple[str, ...]] = {}
-    if not isinstance(clusters, Iterable):
-        raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
-    for cluster in clusters:
-        if isinstance(cluster, str):
-            raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
-        if not isinstance(cluster, Iterable):
-            raise DesignError(f"a cluster is a list of attributes, not a {type(cluster).__name__}")
-        names = tuple(sorted(cluster, key=domain.index))
-        if not names:
-            raise DesignError("a cluster needs at least one attribute")
-        if len(set(names)) < len(names):
-            raise DesignError(f"the cluster {list(names)} names an attribute twice")
-        if names in groups:
-            raise DesignError(f"the cluster {list(names)} is listed twice")
-        for name in names:
-            if name in seen:
-                raise DesignError(f"{name!r} is in two clusters: {list(seen[name])}, {list(names)}")
-            seen[name] = names
-        groups.append(names)
-    left = [name for name in domain.names if name not in seen]
-    if left:
-        raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
-    return tuple(sorted(groups, key=lambda names: domain.index(names[0])))

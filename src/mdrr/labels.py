@@ -100,6 +100,49 @@ def is_number(kind: Any) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
+def wrap(frame: Any) -> Any:
+    """A frame as narwhals sees it, or an error when it sees none."""
+    nw = require("narwhals", "frames")
+    try:
+        return nw.from_native(frame)
+    except TypeError:
+        raise SchemaError(
+            f"a {type(frame).__name__} is not a data frame that can be read; "
+            "give pandas, Polars or PyArrow"
+        ) from None
+
+
+def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
+    """The wanted columns in memory, or an error naming the one that is missing."""
+    nw = require("narwhals", "frames")
+    _refuse_twins(frame)
+    wrapped = wrap(frame)
+    names = wrapped.collect_schema().names()
+    for name in wanted or ():
+        if name not in names:
+            raise SchemaError(
+                f"the frame has no column {name!r}. It has {known(names)}. Rename the column, or "
+                "use the design these records belong to"
+            )
+    if wanted is not None:
+        wrapped = wrapped.select(*wanted)
+    native = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
+    if len(native) == 0:
+        raise SchemaError("the frame has no rows: there is nobody to read")
+    return native
+
+
+def _refuse_twins(frame: Any) -> None:
+    """Refuse two columns of one name, which only pandas and PyArrow allow."""
+    names = getattr(frame, "column_names", None)
+    if names is None and not hasattr(frame, "collect"):
+        names = getattr(frame, "columns", None)
+    listed = [] if names is None else list(names)
+    if len(set(listed)) < len(listed):
+        twice = next(name for i, name in enumerate(listed) if name in listed[:i])
+        raise SchemaError(f"the frame has two columns named {twice!r}. Rename or drop one")
+
+
 def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
     edges = np.asarray(attribute.edges, dtype=np.float64)
     floats = arrow.cast("float64", safe=False)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from scipy.optimize import brentq
 
-from mdrr.design import Cluster, Design, Questionnaire, check_partition
+from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.matrix import Matrix, banded_matrix, constant_matrix, subset_matrix
@@ -173,6 +173,37 @@ def clustered(
         )
         made.append(Cluster(names, matrix))
     return Design(domain, (Questionnaire(tuple(made)),))
+
+
+def check_partition(
+    domain: Domain, clusters: Iterable[Iterable[str]]
+) -> tuple[tuple[str, ...], ...]:
+    """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
+    groups: list[tuple[str, ...]] = []
+    seen: dict[str, tuple[str, ...]] = {}
+    if not isinstance(clusters, Iterable):
+        raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
+    for cluster in clusters:
+        if isinstance(cluster, str):
+            raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
+        if not isinstance(cluster, Iterable):
+            raise DesignError(f"a cluster is a list of attributes, not a {type(cluster).__name__}")
+        names = tuple(sorted(cluster, key=domain.index))
+        if not names:
+            raise DesignError("a cluster needs at least one attribute")
+        if len(set(names)) < len(names):
+            raise DesignError(f"the cluster {list(names)} names an attribute twice")
+        if names in groups:
+            raise DesignError(f"the cluster {list(names)} is listed twice")
+        for name in names:
+            if name in seen:
+                raise DesignError(f"{name!r} is in two clusters: {list(seen[name])}, {list(names)}")
+            seen[name] = names
+        groups.append(names)
+    left = [name for name in domain.names if name not in seen]
+    if left:
+        raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
+    return tuple(sorted(groups, key=lambda names: domain.index(names[0])))
 
 
 def sampled(

@@ -12,9 +12,9 @@ from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation import Estimate, WeightedJoint, adjust
-from mdrr.frames import report_codes
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, Reports
+from mdrr.report_frames import report_codes
 from mdrr.tallies import Group, Tally, tally_codes
 
 WEIGHT = "weight"

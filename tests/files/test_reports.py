@@ -6,9 +6,10 @@ import pytest
 
 from mdrr.errors import SchemaError, TallyError
 from mdrr.files import read_reports, reports, stated_fingerprint, tally_files, write_reports
-from mdrr.frames import report_codes, report_table, tally
+from mdrr.frames import tally
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
+from mdrr.report_frames import report_codes, report_table
 from mdrr.source import SeededSource
 from tests.cases import MIXED, designs
 

@@ -70,7 +70,7 @@ def _weighted(paths: list[Path], design: Design, tally: Tally, found: Estimate) 
     """The reports again, chunk by chunk, each with its weight."""
     from mdrr.columns import require
     from mdrr.files import read_reports
-    from mdrr.frames import report_table
+    from mdrr.report_frames import report_table
     from mdrr.weighting import WEIGHT, record_weights
 
     pa = require("pyarrow", "frames")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from mdrr.design import Design
 
 
-def publish(out: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
+def publish(path: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
     """Write a design whole, unless the file holds it already.
 
     Arguments:
-        out: the file. If it holds anything but this design, it is refused.
+        path: the file. If it holds anything but this design, it is refused.
         made: the design.
         force: replace whatever the file holds.
         option: which names the file.
@@ -25,18 +25,18 @@ def publish(out: Path, made: Design, *, force: bool = False, option: str = "-o")
     """
     from mdrr.files.whole import write_text
 
-    if out.is_file() and not force:
-        held = held_design(out)
+    if path.is_file() and not force:
+        held = held_design(path)
         if held == made.fingerprint:
-            return f"{out} holds this very design already and was left as it is."
+            return f"{path} holds this very design already and was left as it is."
         what = "is no design" if held is None else f"holds another design ({held[:12]}…)"
         why = "" if held is None else ", and reports made under it cannot be read without it"
         raise MdrrError(
-            f"{out} {what}{why}. Nothing was written. Name another file with {option}, or replace "
+            f"{path} {what}{why}. Nothing was written. Name another file with {option}, or replace "
             "it with --force"
         )
-    write_text(out, made.to_json())
-    return f"Wrote {out}. It is frozen: reports carry its fingerprint."
+    write_text(path, made.to_json())
+    return f"Wrote {path}. It is frozen: reports carry its fingerprint."
 
 
 def held_design(path: Path) -> str | None:

@@ -28,8 +28,8 @@ from mdrr.files.tables import (
     write_tables,
 )
 from mdrr.files.whole import whole
-from mdrr.frames import FINGERPRINT, report_codes, report_columns, report_table
 from mdrr.randomizer import Batch, Reports, smallest_unsigned
+from mdrr.report_frames import FINGERPRINT, report_codes, report_columns, report_table
 from mdrr.response import Report, check_fingerprint
 from mdrr.tallies import Tally, tally_codes
 

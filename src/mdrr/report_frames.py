@@ -1,0 +1,173 @@
+"""Frames of reports: columns of randomized labels or numbers to codes and back.
+
+A frame of reports has the attributes' columns with randomized labels, null where a person was not
+asked, and a `questionnaire` column when the design has more than one. A cluster whose reports are
+no combination of labels has a column of numbers instead, `a+b (code)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.columns import require
+from mdrr.design import QUESTIONNAIRE, Cluster, Design
+from mdrr.domain import Attribute
+from mdrr.errors import TallyError
+from mdrr.labels import (
+    ABSENT,
+    as_arrow,
+    decode_column,
+    encode_column,
+    is_number,
+    read_frame,
+    wrap,
+)
+from mdrr.randomizer import Batch, Codes, Reports, cells_of
+from mdrr.response import check_fingerprint
+
+FINGERPRINT = "mdrr.fingerprint"
+"""The key under which a frame or file of reports carries its design's fingerprint."""
+
+
+def stated_fingerprint(frame: Any) -> str | None:
+    """The fingerprint a frame of reports carries, if its kind can carry one."""
+    kind = wrap(frame).implementation
+    if kind.is_pyarrow():
+        stated = (frame.schema.metadata or {}).get(FINGERPRINT.encode())
+        return None if stated is None else str(stated.decode())
+    return frame.attrs.get(FINGERPRINT) if kind.is_pandas() else None
+
+
+def report_codes(frame: Any, design: Design) -> Reports:
+    """A frame of reports as codes, checked against the design.
+
+    Arguments:
+        frame: labels as `randomize` gives them.
+        design: the design they were made under.
+    """
+    if (stated := stated_fingerprint(frame)) is not None:
+        check_fingerprint(stated, design)
+    wanted = report_columns(design)
+    if QUESTIONNAIRE in wanted and QUESTIONNAIRE not in wrap(frame).collect_schema().names():
+        raise TallyError(
+            f"the design has {len(design.questionnaires)} questionnaires; the reports need a "
+            f"column {QUESTIONNAIRE!r} saying which each person answered"
+        )
+    native = read_frame(frame, tuple(wanted))
+    columns = {
+        name: _whole(native[name], name)
+        if attribute is None
+        else _reported(native[name], attribute)
+        for name, attribute in wanted.items()
+    }
+    which = _questionnaires(columns, len(native), design)
+    batches = []
+    for q, questionnaire in enumerate(design.questionnaires):
+        rows = np.flatnonzero(which == q)
+        asked = {name for c in questionnaire.clusters for name in c.columns}
+        for name in columns.keys() - asked:
+            answered = columns[name][rows] >= 0
+            if answered.any():
+                raise TallyError(
+                    f"a report to questionnaire {q} answers {name!r}, which is not in it. "
+                    "Use the design the reports were made under",
+                    row=int(rows[answered.argmax()]),
+                )
+        codes = tuple(_cluster_codes(columns, rows, c, design) for c in questionnaire.clusters)
+        batches.append(Batch(rows, codes))
+    return Reports(design.fingerprint, len(which), tuple(batches))
+
+
+def report_table(reports: Reports, design: Design) -> Any:
+    """Reports as a PyArrow table of labels in the people's order, with the design's fingerprint."""
+    pa = require("pyarrow", "frames")
+    wanted = report_columns(design)
+    columns = {name: np.full(reports.n, ABSENT, dtype=np.int64) for name in wanted}
+    for q, (batch, questionnaire) in enumerate(
+        zip(reports.batches, design.questionnaires, strict=True)
+    ):
+        if QUESTIONNAIRE in wanted:
+            columns[QUESTIONNAIRE][batch.rows] = q
+        for cluster, codes in zip(questionnaire.clusters, batch.codes, strict=True):
+            whole = codes.astype(np.int64)
+            parts: Iterable[Any] = (whole,)
+            if cluster.matrix.reports_cells:
+                parts = np.unravel_index(whole, design.shape(cluster))
+            for name, part in zip(cluster.columns, parts, strict=True):
+                columns[name][batch.rows] = part
+    fields = {
+        name: pa.array(columns[name], mask=columns[name] < 0)
+        if attribute is None
+        else decode_column(columns[name], attribute)
+        for name, attribute in wanted.items()
+    }
+    table = pa.table(fields)
+    return table.replace_schema_metadata({FINGERPRINT: design.fingerprint})
+
+
+def report_columns(design: Design) -> dict[str, Attribute | None]:
+    """The columns of a frame of reports; None for those that hold plain numbers."""
+    clusters = [c for q in design.questionnaires for c in q.clusters]
+    names = {name for c in clusters for name in c.columns}
+    columns: dict[str, Attribute | None] = {}
+    if len(design.questionnaires) > 1:
+        columns[QUESTIONNAIRE] = None
+    columns |= {a.name: a for a in design.domain.attributes if a.name in names}
+    codes = [c for c in clusters if not c.matrix.reports_cells]
+    return columns | {name: None for c in codes for name in c.columns}
+
+
+def _reported(column: Any, attribute: Attribute) -> Codes:
+    """A column of reported labels as codes, −1 where there is none. Numbers are no report."""
+    codes = encode_column(column, attribute, nulls=True)
+    numbers = attribute.kind == "numeric" and is_number(as_arrow(column, attribute.name).type)
+    if numbers and (codes >= 0).any():
+        raise TallyError(
+            f"the column {attribute.name!r} holds numbers, but reports hold bins, such as "
+            f"{attribute.categories[0]!r}. These look like true answers: randomize them first"
+        )
+    return codes
+
+
+def _whole(column: Any, name: str) -> npt.NDArray[np.int64]:
+    """A column of whole numbers, −1 where there is none."""
+    pa = require("pyarrow", "frames")
+    try:
+        whole = as_arrow(column, name).cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise TallyError(f"the column {name!r} must hold whole numbers") from None
+    return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
+
+
+def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDArray[np.int64]:
+    """Take the questionnaires' column out of the others."""
+    if len(design.questionnaires) == 1:
+        return np.zeros(n, dtype=np.int64)
+    column = columns.pop(QUESTIONNAIRE)
+    if column.min() < 0 or column.max() >= len(design.questionnaires):
+        wrong = (column < 0) | (column >= len(design.questionnaires))
+        raise TallyError(
+            f"a {QUESTIONNAIRE} is missing or outside 0…{len(design.questionnaires) - 1}",
+            row=int(wrong.argmax()),
+        )
+    return np.asarray(column)
+
+
+def _cluster_codes(
+    columns: dict[str, Any], rows: npt.NDArray[np.int64], cluster: Cluster, design: Design
+) -> Codes:
+    everyone = len(rows) == len(next(iter(columns.values())))
+    names = cluster.columns
+    parts = [columns[name] if everyone else columns[name][rows] for name in names]
+    for name, part in zip(names, parts, strict=True):
+        if (part < 0).any():
+            raise TallyError(
+                f"{int((part < 0).sum()):,} reports lack an answer to {name!r}, which they were "
+                "asked. A report is whole or it is none",
+                row=int(rows[(part < 0).argmax()]),
+            )
+    return cells_of(parts, design.shape(cluster)) if cluster.matrix.reports_cells else parts[0]
