@@ -10,6 +10,7 @@ import pytest
 from mdrr.errors import ProtocolError
 from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.message import write
+from mdrr.securesum.person import Part
 from mdrr.source import SeededSource
 from tests.securesum.aggregating import BATCH, GROUP, aggregator, finish, report
 from tests.securesum.group import organiser
@@ -87,6 +88,22 @@ def test_an_opened_batch_leaves_no_report_on_disk(tmp_path: Path) -> None:
     finish(machines)
     ledger.close()
     assert not any(one in stored() for one in sealed)
+
+
+def test_an_opening_that_is_refused_changes_nothing() -> None:
+    """The group would otherwise count as opened, and the reports would be gone."""
+    ledger = SqliteLedger(":memory:")
+    ledger.note_opening("first", frozenset("abcd"), b"{}", apart=3)
+    ledger.add("second", Part("a", "report", b"sealed"))
+    for batch, group, why in (
+        ("first", "efgh", "the opening of this batch was given already"),
+        ("second", "abce", "differs by 2 from one that was opened"),
+    ):
+        with pytest.raises(ProtocolError, match=why):
+            ledger.note_opening(batch, frozenset(group), b"{}", apart=3)
+        assert ledger.groups() == (frozenset("abcd"),)
+        assert ledger.noted("second", "opening") is None
+        assert len(list(ledger.parts("second"))) == 1
 
 
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:

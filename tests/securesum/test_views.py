@@ -19,7 +19,7 @@ from mdrr.securesum.paper import Dealer
 from mdrr.securesum.person import make_report, open_share, read_part, split
 from mdrr.securesum.shares import read_share
 from mdrr.securesum.simulate import run_paper
-from mdrr.source import SeededSource, Source
+from mdrr.source import BytesSource, SeededSource, Source
 from tests.securesum.group import QUESTION, Group
 
 ALARM = 1e-5
@@ -186,6 +186,18 @@ def small_mask(seed: bytes, context: bytes, bits: int, cells: int) -> ring.Vecto
 def test_a_mask_that_does_not_cover_the_ring_is_found(bug: Expander) -> None:
     seen = bytes_of_first_share(bug)
     assert min(uniform(seen[:, :, k].ravel().astype(np.int64), 256) for k in (0, 1)) < ALARM
+
+
+@pytest.mark.parametrize("operators", [("A", "B"), ("A", "B", "C")])
+def test_every_aggregator_but_the_first_gets_32_bytes_of_the_source_to_itself(operators) -> None:
+    """A seed shared by two would let one of them and the first aggregator read the answer."""
+    group = Group(4, minimum=4, operators=operators)
+    batch, person = group.batch, group.identities[0].id
+    given = SeededSource(1).read(32 * (len(operators) - 1))
+    source = BytesSource(given)
+    seeds = split(group.vectors[0], batch, person, source)[1:]
+    assert b"".join(seeds) == given
+    assert {len(seed) for seed in seeds} == {32}
 
 
 def test_a_mask_reused_between_people_is_found() -> None:
