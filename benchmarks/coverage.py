@@ -27,7 +27,7 @@ import mdrr
 from benchmarks import runner
 from mdrr.query import Query
 from mdrr.randomizer import randomize_codes
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 from mdrr.terms import Term
 
 LEVEL = 0.95
@@ -108,7 +108,7 @@ def measure(case: Case) -> list[dict[str, object]]:
             rows = rng.integers(people.n, size=people.n)
             codes = people.codes if of == "people" else [column[rows] for column in people.codes]
             source = mdrr.SeededSource(f"{people.name}/{design.fingerprint}/{of}/{round_}")
-            tally = tally_reports(randomize_codes(codes, design, source), design)
+            tally = tally_codes(randomize_codes(codes, design, source), design)
             for method, rounds in case.methods.items():
                 if round_ < rounds:
                     for kind, sums in judged(mdrr.estimate(tally, design, method), asked, of):

@@ -22,7 +22,7 @@ from benchmarks.peers import calm, castell, ldpy, pgm
 import mdrr
 from mdrr.dependence import from_codes
 from mdrr.randomizer import randomize_codes
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def number(*parts: object) -> int:
 
 def collected(people: People, design: mdrr.Design, seed: int) -> mdrr.Tally:
     source = mdrr.SeededSource(number(people.name, design.fingerprint, seed))
-    return tally_reports(randomize_codes(people.codes, design, source), design)
+    return tally_codes(randomize_codes(people.codes, design, source), design)
 
 
 @lru_cache(maxsize=2)

@@ -5,7 +5,7 @@ import numpy as np
 from mdrr.domain import Domain
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import Tally, tally_reports
+from mdrr.tallies import Tally, tally_codes
 
 
 def distribution(domain: Domain, seed: int, concentration: float = 1.0) -> np.ndarray:
@@ -22,7 +22,7 @@ def records(joint: np.ndarray, n: int, seed) -> list[np.ndarray]:
 
 def reported(codes, design, seed) -> Tally:
     """The tally of what these people report."""
-    return tally_reports(randomize_codes(codes, design, SeededSource(seed)), design)
+    return tally_codes(randomize_codes(codes, design, SeededSource(seed)), design)
 
 
 def share(codes, mask: np.ndarray) -> float:

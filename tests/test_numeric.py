@@ -10,7 +10,7 @@ from mdrr.numeric import histogram, mean, quantiles
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 from tests.chance import z
 
 DOMAIN = Domain(
@@ -39,7 +39,7 @@ def codes():
 def found(request, codes):
     design = independent(DOMAIN, p=0.6, ordered=request.param)
     reports = randomize_codes(codes, design, SeededSource(1))
-    return estimate(tally_reports(reports, design), design, "product")
+    return estimate(tally_codes(reports, design), design, "product")
 
 
 def test_banded_designs_spend_no_more_and_keep_nominal_attributes_constant():

@@ -141,11 +141,6 @@ class Tally:
         return tally_codes([g[0] for g in groups], design, counts=[g[1] for g in groups])
 
 
-def tally_reports(reports: Reports, design: Design) -> Tally:
-    """Count the distinct reports of a bulk randomization."""
-    return tally_codes(reports, design)
-
-
 def tally_responses(reports: Iterable[object], design: Design) -> Tally:
     """Count single reports, each checked against the design.
 

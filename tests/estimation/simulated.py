@@ -5,7 +5,7 @@ import numpy as np
 from mdrr.domain import Attribute, Domain
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 SHAPE = (3, 2, 4)
 DOMAIN = Domain(
@@ -26,7 +26,7 @@ def people(n, seed=0, domain=DOMAIN):
 
 
 def reports(columns, design, seed):
-    return tally_reports(randomize_codes(columns, design, SeededSource(seed)), design)
+    return tally_codes(randomize_codes(columns, design, SeededSource(seed)), design)
 
 
 def truth(columns, names, domain=DOMAIN):

@@ -18,7 +18,7 @@ from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.query import Query
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_codes, tally_reports
+from mdrr.tallies import tally_codes
 from tests.cases import domain_of, uneven
 from tests.people import distribution, records, reported
 from tests.statistical.coverage import relative_tolerance
@@ -299,7 +299,7 @@ def test_large_margins_are_regressed_without_a_dense_matrix(monkeypatch):
     """RR-Joint has as many margins as cells; both ways give the same interval."""
     design = joint(domain_of(3, 4, 5), p=0.6)
     codes = [np.arange(500) % 3, np.arange(500) % 4, np.arange(500) * 7 % 5]
-    tally = tally_reports(randomize_codes(codes, design, SeededSource(3)), design)
+    tally = tally_codes(randomize_codes(codes, design, SeededSource(3)), design)
     where = {"a": ["a0"], "c": ["c1", "c2"]}
     dense = adjust(tally, design).count(where)
     monkeypatch.setattr(sys.modules["mdrr.estimation.adjust"], "_MOST_DENSE", 0)
@@ -311,7 +311,7 @@ def test_large_margins_are_regressed_without_a_dense_matrix(monkeypatch):
 
 def test_one_person_tells_nothing_of_spread():
     design = independent(domain_of(3, 4), p=0.6)
-    tally = tally_reports(randomize_codes([[0], [1]], design, SeededSource(3)), design)
+    tally = tally_codes(randomize_codes([[0], [1]], design, SeededSource(3)), design)
     count = adjust(tally, design).count({"a": ["a0"]})
     assert (count.low, count.high) == (0, 1)
 

@@ -14,7 +14,7 @@ from mdrr.estimation.tabled import fit_margins
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 DOMAIN = Domain(tuple(Attribute(f"a{j}", tuple("uvwxyz"[:r])) for j, r in enumerate((2, 3, 2, 4))))
 PAIRS = list(combinations(DOMAIN.names, 2))
@@ -27,7 +27,7 @@ def shrinker(columns: list[np.ndarray], design: Design, seed: int) -> Shrinker:
     margins = [np.bincount(c, minlength=r) / N for c, r in zip(columns, DOMAIN.shape, strict=True)]
     factors = tuple(Factor((n,), m) for n, m in zip(DOMAIN.names, margins, strict=True))
     reports = randomize_codes(columns, design, SeededSource(seed))
-    return Shrinker(ProductJoint(DOMAIN, factors), tally_reports(reports, design), design)
+    return Shrinker(ProductJoint(DOMAIN, factors), tally_codes(reports, design), design)
 
 
 def unrelated(rng: np.random.Generator) -> list[np.ndarray]:
@@ -104,7 +104,7 @@ def test_a_strongly_dependent_pair_of_many_categories_is_believed():
     first = rng.integers(0, k, 20_000)
     second = np.where(rng.random(20_000) < 0.9, first, rng.integers(0, k, 20_000))
     design = independent(domain, epsilon=9.0)
-    tally = tally_reports(randomize_codes([first, second], design, SeededSource(1)), design)
+    tally = tally_codes(randomize_codes([first, second], design, SeededSource(1)), design)
     even = ProductJoint(domain, tuple(Factor((n,), np.full(k, 1 / k)) for n in "ab"))
     made = Shrinker(even, tally, design)
     true = np.zeros((k, k))

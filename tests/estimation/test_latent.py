@@ -15,7 +15,7 @@ from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_codes, tally_reports
+from mdrr.tallies import tally_codes
 
 SHAPE = (3, 2, 4, 2)
 DOMAIN = Domain(
@@ -67,7 +67,7 @@ DESIGNS = {
 
 
 def reports(design, seed=3):
-    return tally_reports(randomize_codes(people(), design, SeededSource(seed)), design)
+    return tally_codes(randomize_codes(people(), design, SeededSource(seed)), design)
 
 
 def true_table(first, second):
@@ -140,7 +140,7 @@ def test_held_out_reports_choose_one_class_for_independent_attributes():
     rng = np.random.default_rng(8)
     columns = [rng.integers(0, size, N).astype(np.uint8) for size in SHAPE]
     design = independent(DOMAIN, epsilon=6.0)
-    tally = tally_reports(randomize_codes(columns, design, SeededSource(1)), design)
+    tally = tally_codes(randomize_codes(columns, design, SeededSource(1)), design)
     data, margins = stacks(tally, design), one_way(tally, design)
     few = choose(data, DOMAIN, margins, None, None, prior=0.3, seed=0)
     assert few.tried[0][2] >= max(entry[2] for entry in few.tried) - 1e-3

@@ -9,7 +9,7 @@ import mdrr
 from mdrr.errors import DesignError
 from mdrr.planning.predict import predict, relative_error
 from mdrr.randomizer import randomize_codes
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 
 def test_no_design_is_predicted_to_err_more_than_a_guess_would():
@@ -78,7 +78,7 @@ def test_plans_for_wide_tables_do_what_they_predict():
     truth = np.zeros((5, 5, 5))
     np.add.at(truth, tuple(codes), 1 / 20_000)
     reports = randomize_codes(codes, found.design, mdrr.SeededSource(3))
-    estimate = mdrr.estimate(tally_reports(reports, found.design), found.design)
+    estimate = mdrr.estimate(tally_codes(reports, found.design), found.design)
     square = float(((estimate.table("a", "b", "c").values - truth) ** 2).sum())
     error = relative_error(square, 125, 0.1)
     assert found.best.predicted.error / 2 < error < 2 * found.best.predicted.error

@@ -14,7 +14,7 @@ from mdrr.errors import DesignError
 from mdrr.planning.predict import predict, relative_error
 from mdrr.planning.shape import Shape, gain, shapes_of
 from mdrr.randomizer import randomize_codes
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 
 def unknown(cells):
@@ -91,7 +91,7 @@ def test_reports_that_tell_nothing_err_as_far_as_the_margins_are_from_even(share
     design = mdrr.joint(domain, epsilon=0.1)
     singles = [(name,) for name in domain.names]
     known = predict(design, len(codes[0]), singles, dependences=from_codes(codes, domain))
-    tally = tally_reports(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
+    tally = tally_codes(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
     found = mdrr.estimate(tally, design)
     far = [float(((found.table(*name).values - shares) ** 2).sum()) for name in singles]
     simulated = np.mean([relative_error(square, 4, 0.1) for square in far])
@@ -120,7 +120,7 @@ def test_a_vague_pilot_tells_no_margins():
     domain, codes = records((0.65, 0.15, 0.1, 0.1), n=500)
     for epsilon, told in ((0.5, False), (20.0, True)):
         design = mdrr.independent(domain, epsilon=epsilon)
-        tally = tally_reports(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
+        tally = tally_codes(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
         assert (dependences(tally, design).margins is not None) == told
 
 

@@ -39,7 +39,7 @@ from mdrr.securesum.rehearse import rehearse
 from mdrr.securesum.statement import Statement, of_attributes, of_pairs, of_secure_sum
 from mdrr.securesum.terms import LEAST
 from mdrr.source import Source, SystemSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 Way: TypeAlias = Literal["attributes", "securesum", "pairs"]
 Mode: TypeAlias = Literal["paper", "aggregators"]
@@ -217,7 +217,7 @@ def _by_attributes(
     source: Source,
 ) -> Assessment:
     design = independent(domain, p=p, epsilon=epsilon)
-    tally = tally_reports(randomize_codes(codes, design, source), design)
+    tally = tally_codes(randomize_codes(codes, design, source), design)
     found = dependences(tally, design)
     return Assessment(domain, found, of_attributes(design, tally.n), tally.n, {})
 
