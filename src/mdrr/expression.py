@@ -46,10 +46,12 @@ def parse(text: str, domain: Domain) -> list[Term]:
     try:
         tree = ast.parse(_QUOTED.sub(plain, text).strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        at = 0 if quoted else getattr(error, "offset", 0)  # backticks shift what follows them
+        where = f" near column {at}" if at else ""
         raise QueryError(
-            f"the query {text!r} cannot be read near column {getattr(error, 'offset', 0)}. Write "
-            "for example \"sex == 'Female' and income in ('>50K',)\", with == for equality; put "
-            "names with hyphens or spaces in backticks"
+            f"the query {text!r} cannot be read{where}. Write for example \"sex == 'Female' and "
+            "income in ('>50K',)\": 'and', 'or', 'not' in lower case, == for equality, != for "
+            "its opposite; put names with hyphens or spaces in backticks"
         ) from None
     reader = _Reader(domain, quoted)
     nodes = [tree]
@@ -138,12 +140,12 @@ class _Reader:
     def _labels(self, node: ast.expr) -> list[object]:
         if isinstance(node, ast.Tuple | ast.List | ast.Set):
             return [self._label(element) for element in node.elts]
-        raise QueryError(f"'in' needs a list of labels, as in ('a', 'b'); got {self._text(node)!r}")
+        return [self._label(node)]  # in ('a') is in 'a'
 
     def _label(self, node: ast.expr) -> object:
         if isinstance(node, ast.Name):
-            if node.id in ("true", "false"):
-                return node.id == "true"
+            if node.id.lower() in ("true", "false"):
+                return node.id.lower() == "true"
             if self.quoted.get(node.id, node.id) in self.domain.names:
                 raise QueryError(
                     f"{self._text(node)} is an attribute, and an attribute is compared with labels"

@@ -150,5 +150,5 @@ def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
     assert "written twice" in refusal(both)
     assert not Path("both.json").exists()
     wrong = "plan survey.toml --n 1000 --epsilon 3 --page plan.pdf"
-    assert "pages are written as HTML" in refusal(wrong)
+    assert "the page is HTML. Name it" in refusal(wrong)
     assert not Path("plan.pdf").exists()

@@ -96,6 +96,6 @@ def test_nothing_else_is_written_over_a_design(folder, command):
 
 def test_a_chart_is_not_called_what_it_is_not(folder):
     said = refusal("plan survey.toml --n 900 --epsilon 3 --chart chart.png -o new.json")
-    assert "chart.png: charts are written as SVG" in said
+    assert "chart.png: the chart is SVG. Name it 'chart.svg'" in said
     assert not Path("chart.png").exists()
     assert not Path("new.json").exists()

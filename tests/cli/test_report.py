@@ -71,7 +71,7 @@ def test_truth_makes_it_a_simulation(files: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--method", "magic"], "no method 'magic'"),
+        (["--method", "magic"], "'magic' is not one of"),
         (["--method", "latent", "--option", "colour=2"], "no option 'colour'"),
         (["--compare", "magic"], "no method 'magic'"),
         (["-q", "height == 1"], "height"),

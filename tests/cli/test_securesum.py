@@ -132,7 +132,7 @@ def test_a_party_refuses_another_organiser_too_few_people_and_unknown_answers(
         (["--minimum", "2"], "at least 3"),
         (["--mode", "magic"], "'magic' is not one of 'paper', 'aggregators'"),
         (["--n", "2"], "fewer than the minimum"),
-        (["--domain", "missing.toml"], "no file"),
+        (["--survey", "missing.toml"], "no file"),
     ],
 )
 def test_a_relay_refuses_terms_that_protect_nobody(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_domain, load_tally
+from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_domain, load_tally
 from mdrr.cli.options import (
     AsJson,
     Counted,
@@ -75,6 +75,7 @@ def dependence(
     from mdrr.files import write_text
 
     keep_apart(out, [*reports, design, survey])
+    check_ending(out, ".json", "dependences are written as JSON")
     learnt = assess(
         reports, design, survey,
         attenuated=attenuated, true_data=true_data, quiet=as_json,

@@ -18,6 +18,17 @@ ABORTED = 3
 INTERRUPTED = 130
 
 
+_WORDS = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "give a whole number, as in 1000"
+    ),
+    "Input should be a valid number, unable to parse string as a number": (
+        "give a number, as in 0.5"
+    ),
+}
+
+
 class Guarded(TyperGroup):
     """A group of commands whose bad input ends in one line on stderr and exit code 2.
 
@@ -40,7 +51,7 @@ class Guarded(TyperGroup):
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
-            said = _sentence(error.format_message().replace("Value error, ", ""))
+            said = _plain(error.format_message())
             fail(f"{said}{_meant(said)} {_help_of(error)}")
         except AbortedError as error:
             fail(str(error), ABORTED)
@@ -69,7 +80,10 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     sys.exit(code)
 
 
-def _sentence(text: str) -> str:
+def _plain(text: str) -> str:
+    """Typer's message as a sentence, in fewer words."""
+    for found, rather in _WORDS.items():
+        text = text.replace(found, rather)
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 

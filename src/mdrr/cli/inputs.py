@@ -82,6 +82,12 @@ def load_survey(path: Path) -> Survey:
     return _load(path, "a survey file", Survey.load)
 
 
+def check_ending(out: Path | None, ending: str, what: str) -> None:
+    """Refuse to write a file under a name that says it is of another format."""
+    if out is not None and out.suffix.lower() != ending:
+        raise MdrrError(f"{out}: {what}. Name it {out.with_suffix(ending).name!r}")
+
+
 def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
     """Refuse to write over what is read or over a design, and to read one file twice.
 
@@ -106,6 +112,8 @@ def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: boo
             f"{out} holds a design ({held[:12]}…), and reports made under it cannot be read "
             "without it. Nothing was written. Name another file"
         )
+    if publishes:
+        check_ending(out, ".json", "a design is JSON")
 
 
 def read_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:

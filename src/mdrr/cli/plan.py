@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.dependence import load_dependences
-from mdrr.cli.inputs import keep_apart, kind_of, load_domain, read_groups
+from mdrr.cli.inputs import check_ending, keep_apart, kind_of, load_domain, read_groups
 from mdrr.cli.options import AsJson, Budget, Force, MaybeOut, People
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_json, print_table, print_text
@@ -56,16 +56,14 @@ def plan(
     from mdrr.planning import plan as rank
     from mdrr.planning.predict import GUESSED, GUESSWORK, WORTH
 
-    if chart is not None and chart.suffix.lower() != ".svg":
-        raise MdrrError(f"{chart}: charts are written as SVG; name a file that ends in .svg")
     seen: set[Path] = set()
     for written in (out, chart, page):
         keep_apart(written, [survey, dependences], publishes=written is out)
         if written is not None and written.resolve() in seen:
             raise MdrrError(f"{written} would be written twice; give each output its own file")
         seen |= set() if written is None else {written.resolve()}
-    if page is not None and page.suffix.lower() not in (".html", ".htm"):
-        raise MdrrError(f"{page}: pages are written as HTML; name a file that ends in .html")
+    check_ending(chart, ".svg", "the chart is SVG")
+    check_ending(page, ".html", "the page is HTML")
     known = None if dependences is None else load_dependences(dependences)
     designed = kind_of(survey) == "a design"
     domain = load_domain(None, survey) if designed else load_domain(survey, None)

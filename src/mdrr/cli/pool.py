@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
+from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Force, Out
 from mdrr.cli.publish import publish
 from mdrr.cli.screen import print_answer
@@ -42,6 +42,7 @@ def pool(
 
     if out.resolve() == pooled.resolve():
         raise MdrrError(f"{out} would be written twice; give the tally and the design a file each")
+    check_ending(out, ".json", "a tally is JSON")
     keep_apart(out, reports)
     keep_apart(pooled, reports, publishes=True)
     for path in design:

@@ -11,6 +11,7 @@ import typer
 from mdrr.cli.inputs import keep_apart, load_design
 from mdrr.cli.options import AsJson, DesignFile, Out, Seed
 from mdrr.cli.screen import note, print_json, print_text, progress
+from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
@@ -31,11 +32,14 @@ def randomize(
     as_json: AsJson = False,
 ) -> None:
     """Randomize a file of true records, each as its person would; other columns stay behind."""
-    from mdrr.files import write_reports
+    from mdrr.files import stated_fingerprint, write_reports
+    from mdrr.files.streams import STDIN
     from mdrr.source import SeededSource, SystemSource
 
     keep_apart(out, [people, design])
     made = load_design(design)
+    if str(people) != STDIN and stated_fingerprint(people) is not None:
+        raise MdrrError(f"{people} holds reports, which are randomized already. Give true records")
     source: Source = SystemSource() if seed is None else SeededSource(seed)
     if seed is not None:
         note("Note: --seed is for simulation. Whoever knows the seed undoes the noise")

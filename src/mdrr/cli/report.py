@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
+from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
 from mdrr.cli.methods import estimated, read_options
 from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodName, MethodOption, Out
 from mdrr.cli.screen import print_json, print_text, progress
@@ -51,6 +51,7 @@ def report(
     from mdrr.reporting import report as write_report
 
     keep_apart(out, [*reports, design, truth])
+    check_ending(out, ".html", "the page is HTML")
     chosen = read_options(method, option or ())
     for name in compare or ():
         read_options(name, ())

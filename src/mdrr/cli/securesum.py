@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = "mdrr securesum demo --n 30 --mode paper"
 EXAMPLES = {
     "demo": EXAMPLE,
-    "relay": "mdrr securesum relay --domain adult --mode paper --n 30 --key organiser.key",
+    "relay": "mdrr securesum relay --survey adult --mode paper --n 30 --key organiser.key",
     "party": "mdrr securesum party --relay http://127.0.0.1:8765 --organiser ID --record me.json "
     "--state me",
     "aggregator": "mdrr securesum aggregator --relay http://127.0.0.1:8765 --organiser ID "
@@ -96,8 +96,8 @@ def demo(
 def relay(
     n: Annotated[int, typer.Option("--n", "-n", help="How many people to wait for.")],
     key: Annotated[Path, typer.Option(help="File of the organiser's keys; made if not there.")],
-    domain: Annotated[
-        str, typer.Option(help="What is asked: a survey file, a JSON list of attributes, or adult.")
+    survey: Annotated[
+        str, typer.Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
     ] = "adult",
     mode: Mode = "aggregators",
     epsilon: PairEpsilon = None,
@@ -141,7 +141,7 @@ def relay(
     from mdrr.securesum.transport.relay import Relay
     from mdrr.securesum.transport.serve import listen, serve
 
-    asked = read_domain(domain)
+    asked = read_domain(survey)
     question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
     source = SystemSource()
     leader = load_or_make(key, source)

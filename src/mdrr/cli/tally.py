@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_tally
+from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Out
 from mdrr.cli.screen import print_json, print_text
-from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr tally reports.parquet --design design.json -o tally.json"
 
@@ -30,8 +29,7 @@ def tally(
     """Count the distinct reports of one or more files; tallies add up."""
     from mdrr.files import write_text
 
-    if out.suffix.lower() != ".json":
-        raise MdrrError(f"{out}: a tally is JSON. Name it {out.with_suffix('.json').name!r}")
+    check_ending(out, ".json", "a tally is JSON")
     keep_apart(out, [*reports, design])
     made = load_design(design)
     found = load_tally(reports, made, quiet=as_json, different_people=different_people)

@@ -12,7 +12,7 @@ from mdrr.errors import SchemaError
 
 
 def read_domain(name: str) -> Domain:
-    """The domain of a survey file (.toml), of a JSON list of attributes, or of Adult.
+    """The domain of a survey file (.toml), a design or a list of attributes (.json), or of Adult.
 
     Arguments:
         name: a path, or "adult".
@@ -24,9 +24,13 @@ def read_domain(name: str) -> Domain:
     path = Path(name)
     if path.suffix == ".json":
         try:
-            return Domain.from_dict(json.loads(path.read_text()))
+            fields = json.loads(path.read_text(encoding="utf-8"))
         except json.JSONDecodeError:
             raise SchemaError(f"{name} is not JSON") from None
+        listed = fields.get("attributes") if isinstance(fields, dict) else fields
+        if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+            raise SchemaError(f"{name} declares no attributes. Give a survey file or a design")
+        return Domain.from_dict(listed)
     from mdrr.survey import Survey  # late: a party needs neither this nor scipy behind it
 
     return Survey.load(path).domain

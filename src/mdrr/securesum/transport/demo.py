@@ -63,7 +63,7 @@ def run_demo(
             [
                 *("relay", "--mode", mode, "--n", str(n), "--minimum", str(minimum)),
                 *("--aggregators", str(aggregators), "--patience", str(patience), "--port", "0"),
-                *("--domain", str(folder / "domain.json"), "--key", str(folder / "organiser.key")),
+                *("--survey", str(folder / "domain.json"), "--key", str(folder / "organiser.key")),
                 *(("--epsilon", str(epsilon)) if epsilon is not None else ()),
             ],
             started,
@@ -106,7 +106,7 @@ def _address(relay: subprocess.Popen[str]) -> str:
     assert relay.stdout is not None
     line = relay.stdout.readline()
     if not line:
-        raise ProtocolError(f"the relay did not start: {relay.communicate()[1].strip()}")
+        raise ProtocolError(f"the relay did not start: {_last(relay.communicate()[1])}")
     return str(json.loads(line)["url"])
 
 
@@ -117,10 +117,14 @@ def _finish(process: subprocess.Popen[str], patience: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise AbortedError("a participant did not finish in time") from None
     if process.returncode:
-        last = err.strip().rpartition("\n")[2]  # what went wrong; before it, what was told
-        raise AbortedError(last.removeprefix("mdrr: ") or "a participant failed")
+        raise AbortedError(_last(err) or "a participant failed")
     answer: dict[str, Any] = json.loads(out)
     return answer
+
+
+def _last(err: str) -> str:
+    """What went wrong; before it stands what was told."""
+    return err.strip().rpartition("\n")[2].removeprefix("mdrr: ")
 
 
 def _agreed(answers: list[dict[str, Any]]) -> dict[str, Any]:
