@@ -91,11 +91,20 @@ SCHEMAS = {
     "synth tally.json -d design.json --method product --n 50 -o s.csv": exactly(
         n=WHOLE, how=TEXT, method=TEXT, out=TEXT
     ),
+    "dependence tally.json -d design.json": exactly(
+        how=TEXT, epsilon=maybe(NUMBER), measure=TEXT, level=SHARE, names=NAMES,
+        values=listed(listed(SHARE)), low=listed(listed(SHARE)), high=listed(listed(SHARE)),
+        margins=listed(listed(SHARE)), pairs=listed({"type": "object"}),
+    ),
+    "cluster tally.json -d design.json --max-cells 9 --min-dependence 0.1 --p 0.5": exactly(
+        max_cells=WHOLE, min_dependence=SHARE, clusters=listed(NAMES), unclear=listed(NAMES),
+        fingerprint=FINGERPRINT, epsilon=NUMBER, epsilon_before=NUMBER, epsilon_of_both=NUMBER,
+    ),
     "report tally.json -d design.json --method product -o r.html": exactly(
         out=TEXT, n=WHOLE, method=TEXT, epsilon=NUMBER, fingerprint=FINGERPRINT, simulated=FLAG
     ),
 }  # fmt: skip
-ELSEWHERE = {"dependence", "cluster", "securesum", "demo", "reproduce"}
+ELSEWHERE = {"securesum", "demo", "reproduce"}
 """Commands whose JSON their own tests hold."""
 
 
