@@ -85,7 +85,13 @@ def test_given_bytes_are_used_once_and_run_out():
 MAY_DRAW = {
     "urandom": ("source.py",),
     "secrets": ("respondent.py", "files/", "securesum/transport/"),  # names of files, passwords
-    "SeededSource": ("source.py", "__init__.py", "cli/", "reproduction/"),  # simulations
+    "SeededSource": (
+        "source.py",
+        "__init__.py",
+        "cli/randomize.py",
+        "cli/demo.py",
+        "reproduction/",
+    ),
     "default_rng": ("",),  # estimates and plans, with stated seeds
     "random": (),
     "RandomState": (),
@@ -93,13 +99,8 @@ MAY_DRAW = {
     "__import__": (),
 }
 SENDERS = (
-    "matrix/",
-    "randomizer.py",
-    "respondent.py",
-    "reports.py",
-    "frames.py",
-    "files/",
-    "securesum/",
+    *("matrix/", "randomizer.py", "respondent.py", "response.py"),
+    *("frames.py", "report_frames.py", "files/", "securesum/"),
 )
 """What people send passes here: no generator but the sources'."""
 

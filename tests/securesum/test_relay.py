@@ -19,6 +19,7 @@ from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.mailbox import Mailbox
 from mdrr.securesum.transport.relay import Relay, create_relay
 from mdrr.source import SeededSource
+from tests.chance import nothing_else
 from tests.securesum.group import Group, organiser, people
 
 GROUP = Group(4)
@@ -71,6 +72,15 @@ class Served:
     def run(self) -> str:
         assert self.relay.organiser.frozen is not None
         return self.relay.organiser.frozen.digest
+
+
+def test_the_password_of_every_relay_is_128_bits_of_its_own() -> None:
+    tokens = []
+    for _ in range(3):
+        with nothing_else():
+            tokens.append(Served("paper", joined=0).relay.token)
+    assert len(set(tokens)) == 3
+    assert {len(bytes.fromhex(token)) for token in tokens} == {16}
 
 
 def test_terms_are_signed_and_enrolment_is_listed() -> None:
