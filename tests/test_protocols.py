@@ -125,10 +125,10 @@ D = domain_of(2, 3)
 @pytest.mark.parametrize(
     ("make", "kind", "complaint"),
     [
-        (lambda: independent(D), DesignError, "give either p or epsilon"),
-        (lambda: independent(D, p=0.5, epsilon=1), DesignError, "give either p or epsilon"),
-        (lambda: joint(D), DesignError, "give either p or epsilon"),
-        (lambda: clustered(D, [["a", "b"]]), DesignError, "give either p or epsilon"),
+        (lambda: independent(D), DesignError, "give p or epsilon, exactly one"),
+        (lambda: independent(D, p=0.5, epsilon=1), DesignError, "give p or epsilon, exactly one"),
+        (lambda: joint(D), DesignError, "give p or epsilon, exactly one"),
+        (lambda: clustered(D, [["a", "b"]]), DesignError, "give p or epsilon, exactly one"),
         (lambda: independent(D, p=0), MatrixError, "p=0"),
         (lambda: independent(D, p=1), MatrixError, "p=1"),
         (lambda: joint(D, p=0), MatrixError, "p=0 must lie strictly between"),

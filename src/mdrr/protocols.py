@@ -291,4 +291,4 @@ def _check(domain: object) -> None:
 
 def _one_of(p: float | None, epsilon: object) -> None:
     if (p is None) == (epsilon is None):
-        raise DesignError("give either p or epsilon, not both and not neither")
+        raise DesignError("give p or epsilon, exactly one of them")

@@ -13,8 +13,8 @@ DESIGN = "design survey.toml -o design.json"
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ("", "give either p or epsilon"),
-        ("--p 0.5 --epsilon 1", "give either p or epsilon"),
+        ("", "give p or epsilon, exactly one"),
+        ("--p 0.5 --epsilon 1", "give p or epsilon, exactly one"),
         ("--p 0", "p=0.0"),
         ("--p 1", "p=1.0"),
         ("--p -0.1", "p=-0.1"),

@@ -118,7 +118,7 @@ def test_plan_passes_what_single_attributes_are_worth(folder):
     best = Design.from_json(Path("best.json").read_text(encoding="utf-8"))
     found = plan(best.domain, n=1000, epsilon=3.0, worth=0.5)
     assert fields["fingerprint"] == best.fingerprint == found.design.fingerprint
-    assert "tell less than a guess" in done("plan survey.toml --n 1 --epsilon 0.001")
+    assert "mostly a guess" in done("plan survey.toml --n 1 --epsilon 0.001")
     assert "guess" not in done("plan survey.toml --n 100000 --epsilon 3")
     said = refusal("plan survey.toml --n 1000 --epsilon 3 --worth 0")
     assert "worth=0.0 must be a positive number" in said
@@ -134,7 +134,7 @@ def test_plan_tells_the_errors_of_single_attributes_and_of_wider_tables(folder):
     only = answer("plan survey.toml --n 1000 --epsilon 3 --workload pairs")
     assert all(each["alone"] is None for each in only["candidates"])
     assert all(each["together"] == pytest.approx(each["error"]) for each in only["candidates"])
-    assert "nobody some pair" in done("plan survey.toml --n 1000 --epsilon 3")
+    assert "nobody is asked some pair" in done("plan survey.toml --n 1000 --epsilon 3")
 
 
 def test_plan_writes_a_page_and_never_over_what_it_reads(folder):

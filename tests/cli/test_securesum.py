@@ -35,6 +35,8 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> Non
     done = mdrr_says("demo", "--n", "4", "--mode", mode, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
+    keys = "n measure level names values low high margins clusters privacy"
+    assert set(answer) == set(keys.split())
     domain = mdrr.datasets.adult_domain()
     codes = [column[:4] for column in mdrr.encode(mdrr.datasets.adult(), domain)]
     exact = from_codes(codes, domain)

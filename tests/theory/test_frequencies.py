@@ -169,8 +169,8 @@ def test_people_needed_is_the_smallest_n(seed, wanted, alpha, relative, dense, o
         (lambda: e_abs([[0.5, 0.5]], 10), "list of probabilities"),
         (lambda: e_rel([0.5, 0.5], 0), "at least one report"),
         (lambda: e_abs_pi(BAND, [0.5, 0.5], 10), "4 cells"),
-        (lambda: people_needed([0.5, 0.5]), "either absolute or relative"),
-        (lambda: people_needed([0.5, 0.5], absolute=0.1, relative=0.1), "either"),
+        (lambda: people_needed([0.5, 0.5]), "give absolute or relative, exactly one"),
+        (lambda: people_needed([0.5, 0.5], absolute=0.1, relative=0.1), "exactly one"),
         (lambda: people_needed([0.5, 0.5], absolute=0.0), "positive"),
     ],
 )

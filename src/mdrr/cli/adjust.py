@@ -25,8 +25,8 @@ def adjust(
     reports: Annotated[list[Path], typer.Argument(help="Reports: .parquet, .csv or .jsonl.")],
     design: DesignFile,
     out: Out,
-    tolerance: Annotated[float, typer.Option(help="Largest distance of a margin left.")] = 1e-9,
-    sweeps: Annotated[int, typer.Option(help="The most sweeps.")] = 1000,
+    tolerance: Annotated[float, typer.Option(help="Stop when margins are this near.")] = 1e-9,
+    sweeps: Annotated[int, typer.Option(help="Stop after this many sweeps.")] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Weigh the randomized records so that their margins are the estimated ones (Algorithm 2)."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mdrr.cli.options import AsJson
+from mdrr.cli.options import AsJson, Budget
 
 if TYPE_CHECKING:
     from mdrr.dependence import Dependences
@@ -165,12 +165,10 @@ def _answered(people: Any, design: Design, seed: str) -> Tally:
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The page to write, whole or not at all.")
-    ] = Path("out/report.html"),
-    epsilon: Annotated[
-        float, typer.Option("--epsilon", "-e", help="What each person spends in all.")
-    ] = 4.0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path(
+        "out/report.html"
+    ),
+    epsilon: Budget = 4.0,
     seed: Annotated[
         int, typer.Option("--seed", help="This is a simulation: the seed repeats it.")
     ] = 1,

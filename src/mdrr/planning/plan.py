@@ -90,11 +90,10 @@ class Plan:
         text = "The best comes first"
         if self.has_both:
             text += (
-                ", a per cent of single attributes' error being worth "
-                f"{self.worth:g} of wider tables'"
+                f"; single attributes' errors weigh {self.worth:g} times as much as wider tables'"
             )
         if self.assumed and not all(c.predicted.covered for c in self.candidates):
-            text += "; designs that ask nobody some pair, and could not find out, come last"
+            text += "; designs in which nobody is asked some pair of attributes come last"
         return f"{text}."
 
     def among(self, candidates: Iterable[Candidate]) -> Plan:

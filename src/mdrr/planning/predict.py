@@ -57,7 +57,7 @@ bounds of a twentieth, a tenth and a fifth, on the benchmark's data sets that ar
 GUESSWORK = 0.5
 """Above it, what answers rest on is a guess more than reports; see `Predicted.guess`."""
 
-GUESSED = "So few people at so small a budget tell less than a guess does, and err as guesses do."
+GUESSED = "With so few people and so small an ε, the estimate is mostly a guess made beforehand."
 """Said where that is so."""
 
 

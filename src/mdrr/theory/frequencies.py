@@ -215,7 +215,7 @@ def people_needed(
         50239
     """
     if (absolute is None) == (relative is None):
-        raise EstimateError("give either absolute or relative, not both and not neither")
+        raise EstimateError("give absolute or relative, exactly one of them")
     wanted = absolute if absolute is not None else relative
     if wanted is None or not (math.isfinite(wanted) and wanted > 0):
         raise EstimateError(f"the wanted error {wanted} must be a positive number")
