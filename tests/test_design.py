@@ -146,12 +146,7 @@ def test_several_questionnaires_have_no_single_list_of_clusters():
         ),
         (lambda: sampled(of("questionnaire", "b"), 1, epsilon=1.0), "rename the attribute"),
         (lambda: Design.from_json("{"), "the design is not JSON"),
-        (
-            lambda: Design.from_json('title = "x"\n[[attributes]]\nname = "a"'),
-            "this is a survey, not a design. `mdrr design` makes a design of it",
-        ),
-        (lambda: Design.from_json('{"mdrr-tally": 1}'), "this is a tally, not a design"),
-        (lambda: Design.from_json('{"design": "00", "codes": [1]}'), "this is a report, not a"),
+        (lambda: Design.from_json('{"mdrr-tally": 1}'), "this is not a design: it has no 'mdrr'"),
         (lambda: Design.from_json("[]"), "a design is a JSON object"),
         (lambda: Design.from_json("{}"), "it has no 'mdrr', the version of its format"),
         (lambda: Design.from_json('{"mdrr": 2}'), "has format 2"),

@@ -254,18 +254,9 @@ class Design:
         try:
             fields = json.loads(text)
         except json.JSONDecodeError as error:
-            if "[[attributes]]" in text:
-                raise DesignError(
-                    "this is a survey, not a design. `mdrr design` makes a design of it"
-                ) from None
             raise DesignError(f"the design is not JSON: {error}") from None
         if not isinstance(fields, dict):
             raise DesignError("a design is a JSON object")
-        for key, what in (("mdrr-tally", "a tally"), ("codes", "a report")):
-            if key in fields:
-                raise DesignError(
-                    f"this is {what}, not a design. Give the design that it was made under"
-                )
         return cls.from_dict(fields)
 
     @classmethod
