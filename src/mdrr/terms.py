@@ -15,7 +15,8 @@ from mdrr.errors import QueryError, SchemaError, did_you_mean
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-MOST_CELLS = 2**26
+MOST_CELLS = 2**24
+"""The largest table that is written out, anywhere: 128 MB of numbers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from mdrr.dependence.strengths import LEVEL, Dependences
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
-from mdrr.estimation.margins import one_way
-from mdrr.estimation.pairs import reported_pair
+from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.project import nearest
 from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
@@ -175,13 +174,37 @@ def from_noisy(
     return Dependences(domain.names, inside, margins, *bounds, level, measure)
 
 
+def reported_pair(tally: Tally, design: Design, first: str, second: str) -> Array:
+    """How often two attributes' categories were reported together, as they stand in the reports."""
+    tally.check(design)
+    shape = design.domain.project((first, second)).shape
+    total = np.zeros(shape)
+    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+        if not group.n or not {first, second} <= set(questionnaire.attributes):
+            continue
+        digits: dict[str, Any] = {}
+        for cluster, codes in zip(questionnaire.clusters, group.codes, strict=True):
+            met = {first, second} & set(cluster.attributes)
+            if met and not cluster.matrix.reports_cells:
+                raise EstimateError(
+                    f"the reports of {cluster.name!r} are not cells; read them debiased instead"
+                )
+            if met:
+                parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
+                digits.update(zip(cluster.attributes, parts, strict=True))
+        np.add.at(total, (digits[first], digits[second]), group.counts)
+    if not total.sum():
+        raise EstimateError(f"nobody reported both {first!r} and {second!r}")
+    return total
+
+
 def _margins(tally: Tally, design: Design, names: Sequence[str]) -> tuple[Array, ...] | None:
     """Every attribute's distribution, unless noise has drawn one of them towards the even one."""
     for name in names:
         found, size = unbiased(tally, design, [name]), design.domain.attribute(name).size
         if found is None or is_vague(float(found.variances(population=True).sum()), size):
             return None
-    every = one_way(tally, design)
+    every = Evidence(tally, design).margins
     return tuple(every[design.domain.index(name)] for name in names)
 
 

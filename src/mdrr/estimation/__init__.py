@@ -9,18 +9,20 @@ from typing import Any
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, did_you_mean
-from mdrr.estimation.adjust import Adjustment, adjust, rake
+from mdrr.estimation.adjust import adjust
 from mdrr.estimation.auto import auto
-from mdrr.estimation.correspondence import correspondence
-from mdrr.estimation.ibu import ibu
-from mdrr.estimation.invert import Update, bayesian_update, dispersion, invert
-from mdrr.estimation.joint import Joint, ProductJoint, WeightedJoint
+from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.invert import dispersion, invert
+from mdrr.estimation.joint import Joint, ProductJoint
 from mdrr.estimation.latent import latent
 from mdrr.estimation.mixture import MixtureJoint
-from mdrr.estimation.pairwise import pairwise
+from mdrr.estimation.pairwise import correspondence, pairwise
 from mdrr.estimation.product import product
 from mdrr.estimation.project import clip_rescale, nearest, project
+from mdrr.estimation.raking import Adjustment, rake
 from mdrr.estimation.result import Count, Estimate, Table
+from mdrr.estimation.unbiased import unbiased
+from mdrr.estimation.update import Update, bayesian_update
 from mdrr.plausibility import doubts
 from mdrr.tallies import Tally
 
@@ -29,12 +31,12 @@ __all__ = [
     "Adjustment",
     "Count",
     "Estimate",
+    "Evidence",
     "Joint",
     "MixtureJoint",
     "ProductJoint",
     "Table",
     "Update",
-    "WeightedJoint",
     "adjust",
     "auto",
     "bayesian_update",
@@ -43,7 +45,6 @@ __all__ = [
     "dispersion",
     "estimate",
     "estimator",
-    "ibu",
     "invert",
     "latent",
     "nearest",
@@ -51,13 +52,13 @@ __all__ = [
     "product",
     "project",
     "rake",
+    "unbiased",
 ]
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "product": product,
     "adjust": adjust,
     "pairwise": pairwise,
-    "ibu": ibu,
     "latent": latent,
     "correspondence": correspondence,
     "auto": auto,

@@ -19,24 +19,21 @@ b² = e − T²/e, at most what can be: no cell is larger than its categories' s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from mdrr.design import Design
-from mdrr.domain import Domain
-from mdrr.errors import MdrrError
-from mdrr.estimation.joint import Joint
-from mdrr.estimation.margins import is_banded
+from mdrr.estimation.evidence import Evidence, Names, is_banded
 from mdrr.estimation.project import nearest
-from mdrr.estimation.tabled import fit_margins, margin_of, small
-from mdrr.estimation.unbiased import Unbiased, unbiased
+from mdrr.estimation.raking import fit_margins, margin_of
+from mdrr.estimation.unbiased import Unbiased
 from mdrr.matrix import Array
-from mdrr.tallies import Tally
+
+Tables = Mapping[Names, Array]
+"""Tables of single attributes and of pairs, by their names in the domain's order."""
 
 _FALSE = 0.1
 """The share of chance among the tables whose model is taken for wrong."""
@@ -47,15 +44,17 @@ class Gap:
     """What lies between a model's table and the unbiased one, and how much of it may be noise."""
 
     model: Array
-    margins: list[Array]
-    unbiased: Unbiased | None
-    square: float = 0.0
-    noise: float = 0.0
+    found: Unbiased
 
-    @property
-    def excess(self) -> float:
-        """What the squared distance exceeds the noise by."""
-        return self.square - self.noise
+    @cached_property
+    def noise(self) -> float:
+        """V."""
+        return float(self.found.variances().sum())
+
+    @cached_property
+    def square(self) -> float:
+        """|u − l|²."""
+        return float(((self.found.values - self.model) ** 2).sum())
 
     @property
     def chance(self) -> float:
@@ -64,12 +63,17 @@ class Gap:
             return 0.0 if self.square > 0 else 1.0
         return float(chdtrc(self._freedom, self.square / self.noise * self._freedom))
 
-    def reach(self, level: float) -> float:
-        """The excess that noise alone reaches with some probability."""
-        return self.noise * (float(chdtri(self._freedom, level)) / self._freedom - 1)
+    def weight(self, level: float) -> float:
+        """ω, if an excess is believed where noise alone reaches it with this probability."""
+        excess = self.square - self.noise
+        reach = self.noise * (float(chdtri(self._freedom, level)) / self._freedom - 1)
+        if excess <= max(reach, 0.0):
+            return 0.0
+        sure = min(excess - reach**2 / excess, self._most)
+        return max(sure / (sure + self.noise), 0.0)
 
     @property
-    def most(self) -> float:
+    def _most(self) -> float:
         """The largest squared error that a table of these margins can have."""
         margins = [margin_of(self.model, axis) for axis in range(self.model.ndim)]
         return float(min((m**2).sum() for m in margins) + (self.model**2).sum())
@@ -77,115 +81,65 @@ class Gap:
     @cached_property
     def _freedom(self) -> float:
         directions = float(math.prod(max(size - 1, 1) for size in self.model.shape))
-        even = 1.0 if self.unbiased is None else self.unbiased.evenness
-        return max(directions * even, 1.0)
+        return max(directions * self.found.evenness, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Shrunk:
-    """A table between model and unbiased estimate.
+class Assisted:
+    """Tables between a model's and the unbiased ones; `weights` are ω, the latter's shares."""
 
-    `weight` is ω, the unbiased one's share.
-    """
-
-    values: Array
-    weight: float
-    unbiased: Unbiased | None
+    tables: Tables
+    weights: Mapping[Names, float]
 
 
-@dataclass(frozen=True, eq=False)
-class Shrinker:
-    """Makes tables between a model's and the unbiased ones, with the model's one-way margins.
+def assisted(model: Tables, evidence: Evidence) -> Assisted:
+    """Draw a model's tables towards the unbiased ones, singles first; pairs keep their margins.
 
     Arguments:
-        base: the model, a proper joint distribution.
-        tally: the reports.
-        design: how they were made.
+        model: proper tables of all single attributes and of pairs.
+        evidence: what the reports say.
     """
-
-    base: Joint
-    tally: Tally
-    design: Design
-    _known: dict[tuple[str, ...], Shrunk] = field(default_factory=dict, repr=False)
-    _gaps: dict[tuple[str, ...], Gap] = field(default_factory=dict, repr=False)
-
-    def table(self, names: tuple[str, ...], /) -> Array:
-        """The table of some attributes."""
-        return self.shrunk(names).values
-
-    def shrunk(self, names: Sequence[str]) -> Shrunk:
-        """The table of some attributes in the domain's order, and how it came about."""
-        key = tuple(sorted(names, key=self.design.domain.index))
-        if key not in self._known:
-            self._known[key] = self._shrink(key)
-        return self._known[key]
-
-    @cached_property
-    def level(self) -> float:
-        """How unlikely by chance a joint table's excess has to be for it to be believed."""
-        return self._level(some_pairs(self.design.domain))
-
-    @cached_property
-    def alone(self) -> float:
-        """How unlikely a single attribute's has to be."""
-        return self._level([(name,) for name in self.design.domain.names])
-
-    def _level(self, tables: Sequence[tuple[str, ...]]) -> float:
-        gaps = [self._gap(names) for names in tables]
-        return discoveries([gap.chance for gap in gaps if gap.unbiased is not None], _FALSE)
-
-    def _shrink(self, names: tuple[str, ...]) -> Shrunk:
-        gap = self._gap(names)
-        model, found, excess = gap.model, gap.unbiased, gap.excess
-        if found is None or excess <= 0 or is_banded(found):
-            return Shrunk(model, 0.0, found)
-        reach = gap.reach(self.level if len(names) > 1 else self.alone)
-        sure = min(excess - reach**2 / excess, gap.most) if excess > reach else 0.0
-        if not sure > 0:
-            return Shrunk(model, 0.0, found)
-        weight = sure / (sure + gap.noise)
-        drawn = nearest(model + weight * (found.values - model))
-        if gap.margins:
-            drawn = fit_margins(drawn, gap.margins)
-        return Shrunk(drawn, weight, found)
-
-    def _gap(self, names: tuple[str, ...]) -> Gap:
-        if names not in self._gaps:
-            self._gaps[names] = self._compared(names)
-        return self._gaps[names]
-
-    def _compared(self, names: tuple[str, ...]) -> Gap:
-        model = self.base.table(names)
-        parts = [self.shrunk((name,)) for name in names] if len(names) > 1 else []
-        margins = [part.values for part in parts]
-        if any(part.weight for part in parts):
-            model = fit_margins(model, margins)
-        found = self._unbiased(names)
-        if found is None:
-            return Gap(model, margins, None)
-        square = float(((found.values - model) ** 2).sum())
-        return Gap(model, margins, found, square, float(found.variances().sum()))
-
-    def _unbiased(self, names: tuple[str, ...]) -> Unbiased | None:
-        try:
-            return unbiased(self.tally, self.design, names)
-        except MdrrError:  # too many cells for a table: the model alone answers
-            return None
+    tables: dict[Names, Array] = {}
+    weights: dict[Names, float] = {}
+    for width in (1, 2):
+        starts: dict[Names, Array] = {}
+        for names, table in model.items():
+            if len(names) == width:
+                parts = [(name,) for name in names] if width > 1 else []
+                moved = any(weights[part] for part in parts)
+                starts[names] = (
+                    fit_margins(table, [tables[part] for part in parts]) if moved else table
+                )
+        gaps = {
+            names: Gap(table, found)
+            for names, table in starts.items()
+            if (found := evidence.table(names)) is not None and not is_banded(found)
+        }
+        level = discoveries([gap.chance for gap in gaps.values()], _FALSE)
+        for names, table in starts.items():
+            weights[names] = gaps[names].weight(level) if names in gaps else 0.0
+            tables[names] = table
+            if weights[names]:
+                away = gaps[names].found.values - table
+                drawn = nearest(table + weights[names] * away)
+                margins = [tables[(name,)] for name in names]
+                tables[names] = fit_margins(drawn, margins) if width > 1 else drawn
+    return Assisted(tables, weights)
 
 
-def some_pairs(domain: Domain, most: int = 100) -> list[tuple[str, str]]:
-    """All pairs of attributes that fit a table; of many, some evenly spread over them.
+def mixed(parts: Sequence[tuple[Tables, float, float]], names: Iterable[Names]) -> Tables:
+    """Tables mixed of several, each with a share in single attributes and one in pairs.
 
-    >>> from mdrr.domain import Attribute
-    >>> many = Domain(tuple(Attribute(f"a{i}", ("x", "y")) for i in range(30)))
-    >>> pairs = some_pairs(many)
-    >>> len(pairs), len({name for pair in pairs for name in pair})
-    (100, 30)
+    Pairs are made to agree with the mixed single attributes.
     """
-    pairs = [pair for pair in combinations(domain.names, 2) if small(pair, domain)]
-    if len(pairs) <= most:
-        return pairs
-    return [pairs[at] for at in np.linspace(0, len(pairs) - 1, most).astype(np.int64)]
+    found: dict[Names, Array] = {}
+    for key in sorted(names, key=len):
+        alone = len(key) == 1
+        total = sum((one if alone else two) * tables[key] for tables, one, two in parts)
+        found[key] = np.asarray(total)
+        if not alone:
+            found[key] = fit_margins(found[key], [found[(name,)] for name in key])
+    return found
 
 
 def discoveries(chances: Sequence[float], false: float) -> float:
@@ -200,12 +154,3 @@ def discoveries(chances: Sequence[float], false: float) -> float:
     steps = np.arange(1, len(chances) + 1) * false / max(len(chances), 1)
     held = np.flatnonzero(np.sort(chances) <= steps)
     return float(steps[held[-1]]) if held.size else false / max(len(chances), 1)
-
-
-def typical_weight(shrinker: Shrinker, pairs: Sequence[tuple[str, str]]) -> float:
-    """The mean ω of some two-way tables: how far the reports speak for themselves.
-
-    Where there are none, that of the single attributes.
-    """
-    single = [(name,) for name in shrinker.design.domain.names]
-    return float(np.mean([shrinker.shrunk(names).weight for names in pairs or single]))

@@ -1,13 +1,13 @@
 """Joint distributions that need not be written out: what every estimate can be asked.
 
-`ProductJoint` is the paper's: clusters independent of each other. `WeightedJoint` is a set of
-records with weights, as RR-Adjustment gives.
+`ProductJoint` is the paper's, clusters independent of each other. All other estimates are a
+`MixtureJoint` (`mixture.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -18,12 +18,10 @@ from mdrr.domain import Domain
 from mdrr.errors import EstimateError
 from mdrr.matrix import Array
 from mdrr.query import Query
-from mdrr.randomizer import cells_of, smallest_unsigned
-from mdrr.terms import Term, cells_shape
+from mdrr.randomizer import smallest_unsigned
+from mdrr.terms import MOST_CELLS, Term, cells_shape
 
 Columns: TypeAlias = list[npt.NDArray[Any]]
-
-MOST_COMBINATIONS = 20_000_000
 
 
 class Joint(Protocol):
@@ -48,6 +46,10 @@ class Joint(Protocol):
 
     def combinations(self) -> tuple[Columns, Array]:
         """Every combination of positive probability, as code columns, and its probability."""
+        ...
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything it is made of, to be saved."""
         ...
 
 
@@ -107,7 +109,7 @@ class ProductJoint:
         """The product of the factors' supports."""
         supports = [np.flatnonzero(factor.values) for factor in self.factors]
         count = math.prod(len(support) for support in supports)
-        if count > MOST_COMBINATIONS:
+        if count > MOST_CELLS:
             raise EstimateError(
                 f"the estimate has {count:,} combinations of positive probability, too many to "
                 "write out; ask for tables or counts, or draw records with .sample(n)"
@@ -122,37 +124,22 @@ class ProductJoint:
             columns.update(zip(factor.names, codes, strict=True))
         return typed([columns[name] for name in self.domain.names], self.domain), probability
 
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Every factor's attributes, as places in the domain, and its values."""
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for i, factor in enumerate(self.factors):
+            arrays[f"places{i}"] = np.array([self.domain.index(name) for name in factor.names])
+            arrays[f"factor{i}"] = factor.values
+        return arrays
 
-@dataclass(frozen=True, eq=False)
-class WeightedJoint:
-    """Records with weights that sum to 1: `columns` has one `unsigned (k,)` array an attribute."""
-
-    domain: Domain
-    columns: tuple[npt.NDArray[Any], ...]
-    weights: Array
-
-    def table(self, names: Sequence[str], /) -> Array:
-        """Weights added up by combination."""
-        shape = cells_shape(names, self.domain)
-        chosen = [self.columns[self.domain.index(name)] for name in names]
-        cells = cells_of(chosen, shape)
-        sums = np.bincount(cells, weights=self.weights, minlength=math.prod(shape))
-        return np.asarray(sums, dtype=np.float64).reshape(shape)
-
-    def mass(self, query: Query, /) -> float:
-        """The weight of the records in the set."""
-        held = query.holds(dict(zip(self.domain.names, self.columns, strict=True)))
-        return float(self.weights[held].sum())
-
-    def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
-        """Records drawn by weight."""
-        rows = draw_cells(self.weights, n, rng)
-        return [column[rows] for column in self.columns]
-
-    def combinations(self) -> tuple[Columns, Array]:
-        """The records themselves."""
-        kept = self.weights > 0
-        return [column[kept] for column in self.columns], self.weights[kept]
+    @classmethod
+    def from_arrays(cls, domain: Domain, arrays: Mapping[str, npt.NDArray[Any]]) -> ProductJoint:
+        """The joint that `to_arrays` describes."""
+        factors: list[Factor] = []
+        while f"factor{len(factors)}" in arrays:
+            names = tuple(domain.names[j] for j in arrays[f"places{len(factors)}"])
+            factors.append(Factor(names, arrays[f"factor{len(factors)}"]))
+        return cls(domain, tuple(factors))
 
 
 def marginal(factor: Factor, names: Sequence[str]) -> Array:

@@ -8,22 +8,17 @@ accelerated: a faster march to the maximum overfits sooner.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mdrr.design import Design
-from mdrr.domain import Domain
 from mdrr.errors import EstimateError, is_number, whole
-from mdrr.estimation.bootstrap import BootstrapSpread
-from mdrr.estimation.channel import Stack, stacks
-from mdrr.estimation.em import em, log_likelihood, random_start, step
-from mdrr.estimation.margins import one_way
-from mdrr.estimation.misfit import FittedSpread
-from mdrr.estimation.mixture import average
+from mdrr.estimation.channel import stacks
+from mdrr.estimation.em import Fit, em, log_likelihood, random_start, step
+from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.mixture import MixtureJoint, average
 from mdrr.estimation.result import Estimate
-from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
 CLASSES = (1, 2, 5, 15, 40)
@@ -32,8 +27,12 @@ CLASSES = (1, 2, 5, 15, 40)
 _NO_EVIDENCE = 2.0
 """A difference in log-likelihood, over all people, that says nothing (a Bayes factor below 8)."""
 
-_FOLDS = 2
 _EVERY = 10
+_MOST_PASSES = 150
+_FITS = 3
+_PRIOR = 0.3
+
+Halves = tuple[Evidence, Evidence]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,35 @@ class Choice:
     """How many classes and passes predict held-out reports best; `tried` holds the evidence.
 
     `tried` are (classes, passes, mean log-likelihood of a held-out report), the best of each.
+    `crossed` are fits to each half of the people, with the classes and passes that the fit to the
+    other half would choose: nobody whom they are compared with had a say in them.
     """
 
     classes: int
     passes: int
     tried: tuple[tuple[int, int, float], ...]
+    crossed: tuple[MixtureJoint, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Latent classes fitted from several starts, their mean, and how they were chosen."""
+
+    mixture: MixtureJoint
+    choice: Choice
+    runs: tuple[Fit, ...]
+
+    @property
+    def notes(self) -> dict[str, object]:
+        """What there is to say of the fit."""
+        return {
+            "classes": self.choice.classes,
+            "passes": self.choice.passes,
+            "held_out": self.choice.tried,
+            "fits": len(self.runs),
+            "log_likelihood": float(np.mean([run.log_likelihood for run in self.runs])),
+            "stopped": self.runs[0].stopped,
+        }
 
 
 def latent(
@@ -54,8 +77,8 @@ def latent(
     *,
     classes: int | None = None,
     passes: int | None = None,
-    fits: int = 3,
-    prior: float = 0.3,
+    fits: int = _FITS,
+    prior: float = _PRIOR,
     seed: int = 0,
 ) -> Estimate:
     """Fit latent classes through any design and average several fits.
@@ -70,99 +93,92 @@ def latent(
         seed: for the starts and the choice of held-out reports.
 
     Returns:
-        An estimate whose joint is a mixture of products, with intervals by bootstrap that allow
-        for what the model may miss.
+        An estimate whose joint is a mixture of products.
     """
-    tally.check(design)
-    if not tally.n:
-        raise EstimateError("the tally is empty: there are no reports to estimate from")
+    evidence = Evidence(tally, design)
     classes = None if classes is None else whole("classes", classes, 1, EstimateError)
     passes = None if passes is None else whole("passes", passes, 1, EstimateError)
     fits, seed = whole("fits", fits, 1, EstimateError), whole("seed", seed, 0, EstimateError)
     if not (is_number(prior) and prior >= 0):
         raise EstimateError(f"prior={prior!r} must be a number, not negative")
-    prior = float(prior)
-    reports = stacks(tally, design)
-    margins = one_way(tally, design)
-    choice = choose(reports, design.domain, margins, classes, passes, prior=prior, seed=seed)
+    found = fitted(
+        evidence,
+        None if classes and passes else halves_of(evidence, seed),
+        classes=classes,
+        passes=passes,
+        fits=fits,
+        prior=float(prior),
+        seed=seed,
+    )
+    return Estimate(design.domain, tally.n, "latent", found.mixture, evidence, found.notes)
+
+
+def halves_of(evidence: Evidence, seed: int) -> Halves | None:
+    """The people in two halves, or None if there are too few to estimate from each."""
+    try:
+        halves = evidence.halves(seed)
+        assert all(half.margins for half in halves)
+    except EstimateError:
+        return None
+    return halves
+
+
+def fitted(
+    evidence: Evidence,
+    halves: Halves | None,
+    *,
+    classes: int | None = None,
+    passes: int | None = None,
+    fits: int = _FITS,
+    prior: float = _PRIOR,
+    seed: int = 0,
+) -> Classes:
+    """Latent classes, as many and fitted as long as predicts each half from the other best."""
+    if halves is None:
+        choice = Choice(classes or 1, passes or _EVERY, ())
+    else:
+        choice = choose(halves, classes, passes, prior=prior, seed=seed)
+    domain, margins = evidence.design.domain, evidence.margins
+    reports = stacks(evidence.tally, evidence.design)
     runs = []
     for start in range(fits if choice.classes > 1 else 1):
-        first = random_start(design.domain, margins, choice.classes, seed + start)
+        first = random_start(domain, margins, choice.classes, seed + start)
         runs.append(em(reports, first, margins, passes=choice.passes, prior=prior))
-    mixture = average([run.mixture for run in runs])
-    return Estimate(
-        domain=design.domain,
-        n=tally.n,
-        method="latent",
-        joint=mixture,
-        spread=FittedSpread(
-            BootstrapSpread(tally, design, tuple(run.mixture for run in runs), margins, prior),
-            mixture,
-        ),
-        notes={
-            "classes": choice.classes,
-            "passes": choice.passes,
-            "held_out": choice.tried,
-            "fits": len(runs),
-            "log_likelihood": float(np.mean([run.log_likelihood for run in runs])),
-            "stopped": runs[0].stopped,
-        },
-    )
+    return Classes(average([run.mixture for run in runs]), choice, tuple(runs))
 
 
 def choose(
-    reports: Sequence[Stack],
-    domain: Domain,
-    margins: Sequence[Array],
-    classes: int | None,
-    passes: int | None,
-    *,
-    prior: float,
-    seed: int,
-    most_passes: int = 150,
+    halves: Halves, classes: int | None, passes: int | None, *, prior: float, seed: int
 ) -> Choice:
     """The numbers of classes and passes that predict each half of the people best from the other.
 
-    People are dealt out one by one, so a report given by many is split as well. Of numbers of
-    classes between which held-out reports do not decide, the largest is taken: it is the early stop
-    that keeps a fit from following noise, and more classes bend less to their random starts.
+    Of numbers of classes between which held-out reports do not decide, the largest is taken: it is
+    the early stop that keeps a fit from following noise, and more classes bend less to their random
+    starts.
     """
-    if passes is not None and classes is not None:
-        return Choice(classes, passes, ())
-    folds = list(_folds(reports, seed))
-    tried = []
+    design = halves[0].design
+    people = sum(half.people for half in halves)
+    reports = [stacks(half.tally, design) for half in halves]
+    seen: dict[tuple[int, int], tuple[list[float], list[MixtureJoint]]] = {}
+    tried: list[tuple[int, int, float]] = []
     for count in CLASSES if classes is None else (classes,):
-        mixtures = [random_start(domain, margins, count, seed)] * len(folds)
+        mixtures = [random_start(design.domain, half.margins, count, seed) for half in halves]
         path: list[tuple[float, int]] = []
-        for done in range(1, (passes or most_passes) + 1):
-            for f, (train, _) in enumerate(folds):
-                mixtures[f], _ = step(train, mixtures[f], margins, prior)
+        for done in range(1, (passes or _MOST_PASSES) + 1):
+            for f, half in enumerate(halves):
+                mixtures[f], _ = step(reports[f], mixtures[f], half.margins, prior)
             if done % _EVERY == 0 or done == passes:
-                values = [
-                    log_likelihood(fold[1], m) for fold, m in zip(folds, mixtures, strict=True)
-                ]
+                values = [log_likelihood(reports[1 - f], mixtures[f]) for f in (0, 1)]
+                seen[count, done] = (values, list(mixtures))
                 path.append((sum(values), done))
                 if len(path) > 2 and path[-1][0] < path[-2][0] < path[-3][0]:
                     break
         best = max(path) if passes is None else path[-1]
-        tried.append((count, best[1], best[0] / sum(float(s.counts.sum()) for s in reports)))
+        tried.append((count, best[1], best[0] / people))
         if len(tried) > 2 and tried[-1][2] < min(tried[-2][2], tried[-3][2]):
             break
-    people = sum(float(s.counts.sum()) for s in reports)
     enough = max(entry[2] for entry in tried) - _NO_EVIDENCE / people
     chosen = max(entry for entry in tried if entry[2] >= enough)
-    return Choice(chosen[0], chosen[1], tuple(tried))
-
-
-def _folds(reports: Sequence[Stack], seed: int) -> Iterator[tuple[list[Stack], list[Stack]]]:
-    """Each half of the people in turn: the reports of the others, and theirs."""
-    rng = np.random.default_rng(seed)
-    left = [stack.counts.astype(np.int64) for stack in reports]
-    for fold in range(_FOLDS):
-        held = [rng.binomial(counts, 1 / (_FOLDS - fold)) for counts in left]
-        left = [counts - taken for counts, taken in zip(left, held, strict=True)]
-        pairs = list(zip(reports, held, strict=True))
-        yield (
-            [s.with_counts(s.counts - h) for s, h in pairs if (s.counts > h).any()],
-            [s.with_counts(h.astype(np.float64)) for s, h in pairs if h.any()],
-        )
+    best_of = [max(seen, key=lambda key: seen[key][0][f]) for f in (0, 1)]
+    crossed = tuple(seen[best_of[1 - f]][1][f] for f in (0, 1))
+    return Choice(chosen[0], chosen[1], tuple(tried), crossed)

@@ -1,4 +1,4 @@
-"""Two-way tables straight from the reports: the Kronecker inverse, shrunk towards a product.
+"""Estimators that read pair tables and nothing else: their cost does not depend on the people.
 
 Randomizing attributes separately does not lose their relation: a pair goes through the Kronecker
 product of the two matrices, which inverts axis by axis, without bias and with known variance.
@@ -6,86 +6,103 @@ product of the two matrices, which inverts axis by axis, without bias and with k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+
+import numpy as np
 
 from mdrr.design import Design
-from mdrr.errors import EstimateError
-from mdrr.estimation.assisted import Shrinker
-from mdrr.estimation.joint import Factor, ProductJoint
-from mdrr.estimation.margins import one_way
-from mdrr.estimation.misfit import allow_dependence
-from mdrr.estimation.product import product
+from mdrr.errors import EstimateError, whole
+from mdrr.estimation.assisted import Tables, assisted
+from mdrr.estimation.axes import Axes, fit_axes, interactions
+from mdrr.estimation.carry import Carried, from_tables
+from mdrr.estimation.evidence import Evidence, Names
 from mdrr.estimation.project import nearest
-from mdrr.estimation.result import Deviation, Estimate, Of, Spread
-from mdrr.estimation.tabled import TabledJoint, fit_margins
-from mdrr.estimation.unbiased import of_query, unbiased
-from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.estimation.raking import fit_margins
+from mdrr.estimation.result import Estimate
 from mdrr.tallies import Tally
 
 
 def pairwise(tally: Tally, design: Design, *, shrink: bool = True) -> Estimate:
-    """Estimate every table asked for from the reports of its own attributes.
+    """Estimate every pair of attributes from its own reports.
 
     Arguments:
         tally: the reports.
         design: how they were made.
-        shrink: draw each table towards the product of its margins as far as its noise suggests;
-            otherwise the unbiased table is only made proper. Either way tables agree with the
-            one-way margins.
+        shrink: draw each pair towards the product of its margins as far as its noise suggests;
+            otherwise the unbiased table is only made proper.
 
     Returns:
-        An estimate with unbiased intervals; tables that nobody reported together are products.
+        An estimate with these pairs; those that nobody reported together are independent.
     """
-    tally.check(design)
-    if not tally.n:
-        raise EstimateError("the tally is empty: there are no reports to estimate from")
-    margins = one_way(tally, design)
-    factors = tuple(Factor((n,), m) for n, m in zip(design.domain.names, margins, strict=True))
-    base = ProductJoint(design.domain, factors)
-    maker = Shrinker(base, tally, design) if shrink else Proper(base, tally, design)
-    return Estimate(
-        domain=design.domain,
-        n=tally.n,
-        method="pairwise",
-        joint=TabledJoint(design.domain, base, maker),
-        spread=UnbiasedSpread(tally, design, product(tally, design).spread),
-        notes={"shrink": shrink},
-    )
+    evidence = Evidence(tally, design)
+    model = product_tables(evidence, evidence.pairs)
+    tables = assisted(model, evidence).tables if shrink else _proper(model, evidence)
+    return _estimate("pairwise", evidence, tables, {"shrink": shrink})
 
 
-@dataclass(frozen=True, eq=False)
-class Proper:
-    """Makes the proper tables nearest to the unbiased ones, with given one-way margins."""
+def correspondence(tally: Tally, design: Design, *, axes: int = 8) -> Estimate:
+    """Estimate every pair from axes that all pairs share.
 
-    base: ProductJoint
-    tally: Tally
-    design: Design
+    Arguments:
+        tally: the reports.
+        design: how they were made.
+        axes: at most how many; what noise explains vanishes.
 
-    def table(self, names: tuple[str, ...], /) -> Array:
-        """The table of some attributes; a product where nobody reported them together."""
-        found = unbiased(self.tally, self.design, names) if len(names) > 1 else None
-        if found is None:
-            return self.base.table(names)
-        return fit_margins(nearest(found.values), [self.base.table([name]) for name in names])
-
-
-@dataclass(frozen=True, eq=False)
-class UnbiasedSpread:
-    """Intervals centred on the unbiased count; `otherwise` where nobody reported all it needs.
-
-    There the interval also allows for some dependence, since the reports say nothing of it.
+    Returns:
+        An estimate whose pairs are products where nothing else can be seen. Its notes say how many
+        axes were kept after how many passes.
     """
+    axes = whole("axes", axes, 1, EstimateError)
+    evidence = Evidence(tally, design)
+    found = fit_axes(interactions(evidence), evidence.margins, axes)
+    tables = axes_tables(evidence, found, evidence.pairs)
+    notes: dict[str, object] = {"axes": found.kept, "passes": found.passes}
+    return _estimate("correspondence", evidence, tables, notes)
 
-    tally: Tally
-    design: Design
-    otherwise: Spread
 
-    def deviation(self, query: Query, of: Of, /) -> Deviation:
-        """The unbiased mass and its exact standard error."""
-        if not query.attributes:
-            return Deviation(1.0, 0.0)
-        found = of_query(self.tally, self.design, query, of)
-        if found is None:
-            return allow_dependence(self.otherwise.deviation(query, of), query)
-        return found
+def product_tables(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> Tables:
+    """Every attribute's distribution, and some pairs as if they were independent."""
+    margins = dict(zip(evidence.design.domain.names, evidence.margins, strict=True))
+    tables: dict[Names, np.ndarray] = {(name,): margin for name, margin in margins.items()}
+    for first, second in pairs:
+        tables[first, second] = np.outer(margins[first], margins[second])
+    return tables
+
+
+def axes_tables(evidence: Evidence, axes: Axes, pairs: Sequence[tuple[str, str]]) -> Tables:
+    """The same, with the interactions that some axes say."""
+    tables = dict(product_tables(evidence, pairs))
+    domain = evidence.design.domain
+    for first, second in pairs:
+        delta = axes.interaction(domain.index(first), domain.index(second))
+        if delta.any():
+            margins = [tables[(name,)] for name in (first, second)]
+            table = np.maximum(tables[first, second] + delta, 0.0)
+            tables[first, second] = fit_margins(table, margins)
+    return tables
+
+
+def _proper(model: Tables, evidence: Evidence) -> Tables:
+    """The proper pairs nearest to the unbiased ones."""
+    tables = dict(model)
+    for names in model:
+        found = evidence.table(names) if len(names) == 2 else None
+        if found is not None:
+            tables[names] = fit_margins(nearest(found.values), [model[(n,)] for n in names])
+    return tables
+
+
+def _estimate(
+    method: str, evidence: Evidence, tables: Tables, notes: dict[str, object]
+) -> Estimate:
+    found = carried(evidence, tables)
+    notes = {**notes, "carried": found.distance}
+    design = evidence.design
+    return Estimate(design.domain, evidence.people, method, found.joint, evidence, notes)
+
+
+def carried(evidence: Evidence, tables: Tables, seed: int = 0) -> Carried:
+    """One joint with the given tables of single attributes and pairs."""
+    margins = {names[0]: table for names, table in tables.items() if len(names) == 1}
+    pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
+    return from_tables(evidence.design.domain, margins, pairs, seed=seed)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from mdrr.design import Cluster, Design
+from mdrr.design import Design
 from mdrr.errors import EstimateError
-from mdrr.estimation.invert import bayesian_update, frequencies
+from mdrr.estimation.evidence import Evidence, smoothed
 from mdrr.estimation.joint import Factor, ProductJoint
-from mdrr.estimation.margins import smoothed
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.smooth import Smoothed
-from mdrr.estimation.unbiased import unbiased
-from mdrr.estimation.variance import Part, ProductSpread
-from mdrr.matrix import Array, Constant
+from mdrr.estimation.unbiased import view_of
+from mdrr.estimation.update import bayesian_update
+from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
 
@@ -36,93 +34,49 @@ def product(
             smoothed EM instead, whose inverse would be mostly noise.
 
     Returns:
-        An estimate whose joint is a product of factors.
+        An estimate whose joint is a product of factors. That clusters are independent is assumed:
+        a count over several may lie outside its own interval before that is made to hold it.
     """
-    tally.check(design)
-    if not tally.n:
-        raise EstimateError("the tally is empty: there are no reports to estimate from")
-    homes = _homes(tally, design)
-    raw, proper, smoothing = [], [], {}
-    for names, parts in homes:
-        values = _pooled(names, parts, tally, design)
-        raw.append(Factor(names, values))
-        if (smooth := _smoothed(names, tally, design)) is not None:
-            proper.append(Factor(names, smooth.distribution))
+    evidence = Evidence(tally, design)
+    if projection == "bayes" and len(design.questionnaires) > 1:
+        raise EstimateError(
+            "projection='bayes' needs a design with one questionnaire; use 'euclidean' or 'clip'"
+        )
+    if len(design.questionnaires) == 1:
+        homes = [cluster.attributes for cluster in design.clusters]
+    else:
+        homes = [(name,) for name in design.domain.names]
+    factors, smoothing = [], {}
+    for names in homes:
+        found = evidence.table(names) if len(names) == 1 else None
+        if len(names) == 1 and found is None:
+            raise EstimateError(f"nobody has reported {names[0]!r} yet: it cannot be estimated")
+        if found is not None and (smooth := smoothed(found)) is not None:
+            factors.append(Factor(names, smooth.distribution))
             smoothing[names[0]] = smooth.strength
         elif projection == "bayes":
-            proper.append(Factor(names, _bayes(parts, tally, design).reshape(values.shape)))
+            factors.append(Factor(names, _bayes(evidence, names)))
         else:
-            proper.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
+            values = found.values if found is not None else _inverse(evidence, names)
+            factors.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
     return Estimate(
         domain=design.domain,
         n=tally.n,
         method="product",
-        joint=ProductJoint(design.domain, tuple(proper)),
-        spread=ProductSpread(
-            tally, design, ProductJoint(design.domain, tuple(raw)), tuple(p for _, p in homes)
-        ),
+        joint=ProductJoint(design.domain, tuple(factors)),
+        evidence=evidence,
         notes={"projection": projection, "smoothing": smoothing},
     )
 
 
-def _homes(tally: Tally, design: Design) -> list[tuple[tuple[str, ...], tuple[Part, ...]]]:
-    """The factors and the clusters each is estimated from, with pooling weights."""
-    if len(design.questionnaires) == 1:
-        return [(c.attributes, (Part(0, i, 1.0),)) for i, c in enumerate(design.clusters)]
-    homes: list[tuple[tuple[str, ...], tuple[Part, ...]]] = []
-    for name in design.domain.names:
-        found = []
-        for q, (questionnaire, group) in enumerate(
-            zip(design.questionnaires, tally.groups, strict=True)
-        ):
-            for c, cluster in enumerate(questionnaire.clusters):
-                if name in cluster.attributes and group.n:
-                    found.append((q, c, group.n / _noise(name, cluster, design)))
-        if not found:
-            raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
-        total = sum(weight for _, _, weight in found)
-        homes.append(((name,), tuple(Part(q, c, w / total) for q, c, w in found)))
-    return homes
+def _inverse(evidence: Evidence, names: tuple[str, ...]) -> Array:
+    """The unbiased table of a whole cluster."""
+    return view_of(evidence.tally, evidence.design, 0, names).table()
 
 
-def _noise(name: str, cluster: Cluster, design: Design) -> float:
-    """The variance of one report's score for one category, as if all cells were equally likely."""
-    matrix = cluster.matrix
-    share = 1 / design.domain.attribute(name).size
-    if isinstance(matrix, Constant):
-        inside = matrix.signal * share + matrix.floor * matrix.cells * share
-        return inside * (1 - inside) / matrix.signal**2
-    shape = design.shape(cluster)
-    category = np.zeros(shape)
-    category[(slice(None),) * cluster.attributes.index(name) + (0,)] = 1
-    scores = matrix.scores(category.ravel())
-    shares = matrix.forward(np.full(matrix.cells, 1 / matrix.cells))
-    return float(shares @ scores**2 - (shares @ scores) ** 2)
-
-
-def _pooled(names: tuple[str, ...], parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:
-    """The weighted mean of the unbiased estimates of some attributes' distribution."""
-    total = np.zeros(design.domain.project(names).shape)
-    for part in parts:
-        cluster = design.questionnaires[part.questionnaire].clusters[part.cluster]
-        shares = frequencies(tally.groups[part.questionnaire].marginal(part.cluster))
-        values = cluster.matrix.solve(shares).reshape(design.shape(cluster))
-        gone = tuple(i for i, name in enumerate(cluster.attributes) if name not in names)
-        total += part.weight * values.sum(axis=gone)
-    return total
-
-
-def _smoothed(names: tuple[str, ...], tally: Tally, design: Design) -> Smoothed | None:
-    """The smoothed estimate of an attribute that has banded matrices to itself."""
-    found = unbiased(tally, design, names) if len(names) == 1 else None
-    return None if found is None else smoothed(found)
-
-
-def _bayes(parts: tuple[Part, ...], tally: Tally, design: Design) -> Array:
-    if len(design.questionnaires) > 1:
-        raise EstimateError(
-            "projection='bayes' needs a design with one questionnaire; use 'euclidean' or 'clip'"
-        )
-    (part,) = parts
-    counts = tally.groups[0].marginal(part.cluster)
-    return bayesian_update(counts, design.clusters[part.cluster].matrix).distribution
+def _bayes(evidence: Evidence, names: tuple[str, ...]) -> Array:
+    """The likeliest table of a whole cluster."""
+    view = view_of(evidence.tally, evidence.design, 0, names)
+    (through,) = view.axes
+    found = bayesian_update(view.n * view.reported, through)
+    return np.asarray(found.distribution.reshape(view.shape))

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
 
 from mdrr.errors import EstimateError
 from mdrr.matrix import Array
@@ -77,9 +79,6 @@ def posterior_mean(values: Array, errors: Array) -> Array:
     >>> posterior_mean(np.array([0.7, 0.5, -0.2]), np.zeros(3)).round(3)
     array([0.6, 0.4, 0. ])
     """
-    from scipy.optimize import brentq
-    from scipy.special import log_ndtr
-
     errors = np.broadcast_to(errors, values.shape)
     if not (np.isfinite(errors).all() and (errors >= 0).all()):
         raise EstimateError("standard errors are finite and not negative; one is not")

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
+import os
+import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, Protocol, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mdrr.columns import make_frame
+from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError, is_number, whole
-from mdrr.estimation.interval import interval
-from mdrr.estimation.joint import Joint
+from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.joint import Joint, ProductJoint
+from mdrr.estimation.mixture import MixtureJoint
+from mdrr.estimation.uncertainty import Of, bounds
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
+from mdrr.tallies import Tally
 from mdrr.terms import MOST_CELLS, Term
 
 _SHOWN = 12
@@ -26,43 +35,18 @@ _SHOWN = 12
 MOST_INTERVALS = 10_000
 """Cells of a table up to which their intervals are computed, one query each."""
 
-Of: TypeAlias = Literal["people", "population"]
+FORMAT = 1
+"""The version of a saved estimate."""
 
-
-@dataclass(frozen=True)
-class Deviation:
-    """Where an interval is centred (a probability), its standard error, and how that changes.
-
-    With c the centre cut to [0, 1], the variance would be error² + slope·(p − c) + bend·(p − c)²
-    if the probability were p. A centre that is not `proper` is unbiased and may lie outside.
-    """
-
-    centre: float
-    error: float
-    slope: float = 0.0
-    bend: float = 0.0
-    proper: bool = True
-
-    def variance(self, probability: float) -> float:
-        """What the variance would be if this were the probability."""
-        away = probability - min(max(self.centre, 0.0), 1.0)
-        return max(self.error**2 + (self.slope + self.bend * away) * away, 0.0)
-
-
-class Spread(Protocol):
-    """How an estimator's answers vary, computed from the reports."""
-
-    def deviation(self, query: Query, of: Of, /) -> Deviation:
-        """The centre and standard error of the probability of a set."""
-        ...
+JOINTS: dict[str, Any] = {kind.__name__: kind for kind in (MixtureJoint, ProductJoint)}
 
 
 @dataclass(frozen=True)
 class Count:
     """How many people are in a set: the estimate and its interval.
 
-    `value` comes from the proper distribution; the interval is that of the unbiased estimate where
-    there is one, widened to hold `value`, and lies between 0 and n.
+    `value` comes from the estimated distribution. The interval is that of the unbiased count, long
+    enough to hold `value`, and lies between 0 and n.
     """
 
     value: float
@@ -89,7 +73,7 @@ class Table:
     def __repr__(self) -> str:
         attributes = [self.estimate.domain.attribute(name) for name in self.attributes]
         rows = [
-            f"{', '.join(a.categories[i] for a, i in zip(attributes, cell, strict=True))}: "
+            f"{', '.join(str(a.categories[i]) for a, i in zip(attributes, cell, strict=True))}: "
             f"{self.values[cell]:.4f}"
             for cell in islice(np.ndindex(self.values.shape), _SHOWN)
         ]
@@ -164,8 +148,8 @@ class Estimate:
         domain: over what.
         n: how many people reported.
         method: which estimator made it.
-        joint: the distribution itself.
-        spread: how its answers vary.
+        joint: the distribution itself; every answer comes from it.
+        evidence: what the reports say without a model; intervals come from it.
         notes: what the estimator has to say: why it stopped, what it chose.
     """
 
@@ -173,8 +157,9 @@ class Estimate:
     n: int
     method: str
     joint: Joint
-    spread: Spread
+    evidence: Evidence
     notes: Mapping[str, Any] = field(default_factory=dict)
+    _tables: dict[tuple[str, ...], Array] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         return f"<Estimate by {self.method}: {self.n:,} people, {len(self.domain)} attributes>"
@@ -195,7 +180,7 @@ class Estimate:
                 ".count({…}), or draw records with .sample(n)"
             )
         _check_level(level)
-        return Table(names, self.joint.table(names), self, level)
+        return Table(names, self._look(names), self, level)
 
     def count(self, where: Where, *, level: float = 0.95, of: Of = "people") -> Count:
         """How many of the n people are in a set of combinations, with its interval.
@@ -211,10 +196,17 @@ class Estimate:
             raise EstimateError(f"of={of!r}: choose 'people' or 'population'")
         query = Query.of(where, self.domain)
         value = self.joint.mass(query)
-        deviation = self.spread.deviation(query, of)
-        low, high = interval(deviation.centre, deviation.variance, level, proper=deviation.proper)
-        low, high = min(low, value), max(high, value)
+        low, high = bounds(self.evidence, self._look, query, of, level, value)
         return Count(value * self.n, low * self.n, high * self.n, level, self.n)
+
+    def _look(self, names: tuple[str, ...]) -> Array:
+        """The table of some attributes; small ones are kept, since every cell's interval asks."""
+        if names not in self._tables:
+            table = self.joint.table(names)
+            if table.size > MOST_INTERVALS:
+                return table
+            self._tables[names] = table
+        return self._tables[names]
 
     def sample(self, n: int, *, seed: int | None = None, backend: str | None = None) -> Any:
         """Microdata: n records drawn from the estimate, as a data frame of labels.
@@ -233,6 +225,81 @@ class Estimate:
         """Every combination of positive probability, and its probability."""
         columns, probabilities = self.joint.combinations()
         return make_frame({**labelled(self.domain, columns), "probability": probabilities}, backend)
+
+    def save(self, path: str | Path) -> None:
+        """Write the estimate to a file, to be asked again without fitting: `Estimate.load`.
+
+        The file holds the design, the tally, the distribution and the notes. It holds no true
+        answer, as no estimate does. It is written whole or not at all.
+        """
+        target = Path(path)
+        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+        try:
+            partial.write_bytes(self.to_bytes())
+            partial.replace(target)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise EstimateError(f"cannot write {str(target)!r}: {error.strerror}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Estimate:
+        """The estimate that `save` wrote."""
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise EstimateError(f"cannot read {str(path)!r}: {error.strerror}") from None
+        return cls.from_bytes(data)
+
+    def to_bytes(self) -> bytes:
+        """The estimate as the bytes of a file: a zip of NumPy arrays."""
+        about = {
+            "mdrr-estimate": FORMAT,
+            "design": self.evidence.design.to_dict(),
+            "method": self.method,
+            "joint": type(self.joint).__name__,
+            "notes": plain(self.notes),
+        }
+        texts = {"about": json.dumps(about), "tally": self.evidence.tally.to_json()}
+        coded = {name: np.frombuffer(text.encode(), np.uint8) for name, text in texts.items()}
+        file = io.BytesIO()
+        arrays: dict[str, Any] = {**coded, **self.joint.to_arrays()}
+        np.savez_compressed(file, **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Estimate:
+        """The estimate that `to_bytes` describes, validated again."""
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            about = json.loads(arrays.pop("about").tobytes())
+            if about["mdrr-estimate"] != FORMAT:
+                raise EstimateError(
+                    f"this estimate has format {about['mdrr-estimate']!r}; this version reads "
+                    f"{FORMAT}. Make it again from the tally"
+                )
+            design = Design.from_dict(about["design"])
+            tally = Tally.from_json(arrays.pop("tally").tobytes().decode(), design)
+            joint = JOINTS[about["joint"]].from_arrays(design.domain, arrays)
+            method, notes = str(about["method"]), dict(about["notes"])
+        except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile) as error:
+            if isinstance(error, EstimateError):
+                raise
+            raise EstimateError(
+                "this is not a saved estimate; `Estimate.save` writes them"
+            ) from None
+        return cls(design.domain, tally.n, method, joint, Evidence(tally, design), notes)
+
+
+def plain(value: Any) -> Any:
+    """Notes as JSON holds them: arrays are left out, records become mappings."""
+    if is_dataclass(value):
+        value = {f.name: getattr(value, f.name) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items() if not isinstance(v, np.ndarray)}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def labels_of(domain: Domain, name: str, codes: Any) -> Any:

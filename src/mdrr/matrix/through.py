@@ -170,6 +170,13 @@ class Through:
             return self.forward(values, at)
         return np.moveaxis(self.matrix.backward(np.moveaxis(values, at, -1)), -1, at)
 
+    def mean(self, values: Array, at: int = -1) -> Array:
+        """As `backward`, the attributes left out taken as evenly distributed."""
+        whole = self.matrix.backward(np.moveaxis(values, at, -1))
+        gone = [i - len(self.shape) for i in range(len(self.shape)) if i not in self.places]
+        kept = whole.reshape(*whole.shape[:-1], *self.shape).mean(axis=tuple(gone))
+        return np.moveaxis(kept.reshape(*whole.shape[:-1], self.cells), -1, at)
+
     def likelihood(self, codes: Codes) -> Array:
         """P(y | x) for each code y: (u,) to (u, k)."""
         self._check_likely()

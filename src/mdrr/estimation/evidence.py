@@ -1,0 +1,186 @@
+"""What the reports say, worked out once: margins, pair tables, their variances.
+
+All estimators and all intervals read the same evidence. Of each pair it keeps the reported table,
+not the reports, so its size depends on the domain and not on the number of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from mdrr.design import Design
+from mdrr.errors import EstimateError, MdrrError
+from mdrr.estimation.project import posterior_mean
+from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
+from mdrr.estimation.update import Stacked, Update, smoothed_update
+from mdrr.matrix import Array, Banded, Matrix
+from mdrr.tallies import Group, Tally
+from mdrr.terms import MOST_CELLS
+
+Names = tuple[str, ...]
+
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The tables that reports under a design give without bias, each computed once.
+
+    Arguments:
+        tally: the reports, at least one.
+        design: how they were made.
+    """
+
+    tally: Tally
+    design: Design
+    _views: dict[tuple[int, Names], View] = field(default_factory=dict, repr=False)
+    _tables: dict[Names, Unbiased | None] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.tally.check(self.design)
+        if not self.tally.n:
+            raise EstimateError("the tally is empty: there are no reports to estimate from")
+
+    @property
+    def people(self) -> int:
+        """How many reported."""
+        return self.tally.n
+
+    def table(self, names: Names) -> Unbiased | None:
+        """The unbiased table of attributes in the domain's order.
+
+        None if nobody was asked them all, or if it has too many cells to be written out.
+        """
+        if names not in self._tables:
+            found = self._found(names)
+            if len(names) > 2:
+                return found
+            self._tables[names] = found
+        return self._tables[names]
+
+    def _found(self, names: Names) -> Unbiased | None:
+        asking = [
+            q
+            for q, questionnaire in enumerate(self.design.questionnaires)
+            if self.tally.groups[q].n and set(names) <= set(questionnaire.attributes)
+        ]
+        try:
+            views = [self.view(q, names) for q in asking]
+        except MdrrError:  # too many cells
+            return None
+        return pooled(names, views, self.people) if views else None
+
+    def view(self, questionnaire: int, names: Names) -> View:
+        """What one questionnaire says of attributes that it asks."""
+        key = (questionnaire, names)
+        if key in self._views:
+            return self._views[key]
+        view = view_of(self.tally, self.design, questionnaire, names)
+        if len(names) == 1:
+            self._views[key] = view
+        return view
+
+    def interaction_noise(self, first: str, second: str) -> float:
+        """The variance of one of a pair's (r−1)(s−1) interactions.
+
+        That is the variance of the whole table less that of its rows' and columns' sums, as the
+        same people report them.
+        """
+        found = self.table((first, second))
+        assert found is not None
+        asking = [
+            q
+            for q, questionnaire in enumerate(self.design.questionnaires)
+            if self.tally.groups[q].n and {first, second} <= set(questionnaire.attributes)
+        ]
+        rows, columns = found.values.shape
+        total = float(found.variances().sum())
+        for name, others in ((first, columns), (second, rows)):
+            views = tuple(self.view(q, (name,)) for q in asking)
+            margin = Unbiased((name,), views, found.shares, self.people)
+            total -= float(margin.variances().sum()) / others
+        return float(total / ((rows - 1) * (columns - 1)))
+
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """All pairs of attributes whose table can be written out."""
+        domain = self.design.domain
+        sizes = dict(zip(domain.names, domain.shape, strict=True))
+        return [
+            (a, b) for a, b in combinations(domain.names, 2) if sizes[a] * sizes[b] <= MOST_CELLS
+        ]
+
+    @cached_property
+    def margins(self) -> tuple[Array, ...]:
+        """Every attribute's own distribution, proper and positive.
+
+        The posterior mean of the unbiased one; smoothed EM after banded matrices.
+        """
+        return tuple(self._margin(name) for name in self.design.domain.names)
+
+    def _margin(self, name: str) -> Array:
+        found = self.table((name,))
+        if found is None:
+            raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
+        smooth = smoothed(found)
+        if smooth is None:
+            return posterior_mean(found.values, np.sqrt(found.variances(population=True)))
+        floored = np.maximum(smooth.distribution, _LEAST)
+        return np.asarray(floored / floored.sum())
+
+    def halves(self, seed: int) -> tuple[Evidence, Evidence]:
+        """The people dealt into two halves at random, each by itself."""
+        first, second = split(self.tally, 0.5, seed)
+        return Evidence(first, self.design), Evidence(second, self.design)
+
+
+def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
+    """Deal the people out: a tally of the others, and one of a random share of them."""
+    rng = np.random.default_rng(seed)
+    kept: list[Group] = []
+    held: list[Group] = []
+    for group in tally.groups:
+        taken = rng.binomial(group.counts, share)
+        for counts, side in ((group.counts - taken, kept), (taken, held)):
+            some = counts > 0
+            side.append(Group(tuple(c[some] for c in group.codes), counts[some], group.sizes))
+    return Tally(tally.fingerprint, tuple(kept)), Tally(tally.fingerprint, tuple(held))
+
+
+def smoothed(found: Unbiased) -> Update | None:
+    """One attribute by smoothed EM, or None if no banded matrix had it to itself.
+
+    The errors of neighbouring bins after such a matrix go together, and cell by cell its inverse is
+    mostly noise. Reports of the attribute that came through other matrices count as well.
+    """
+    if not is_banded(found):
+        return None
+    views = [view for view in found.views if view.axes[0].likely]
+    people = sum(view.n for view in views)
+    through = Stacked([v.axes[0] for v in views], [v.n / people for v in views])
+    return smoothed_update(np.concatenate([v.n * v.reported for v in views]), through)
+
+
+def is_banded(found: Unbiased) -> bool:
+    """Whether somebody reported one attribute through a banded matrix of its own."""
+    return len(found.names) == 1 and any(
+        view.axes[0].likely and has_band(view.axes[0].matrix) for view in found.views
+    )
+
+
+def has_band(matrix: Matrix) -> bool:
+    """Whether reports through a matrix are places on a longer scale: a band of some width."""
+    return isinstance(matrix, Banded) and not matrix.reports_cells
+
+
+def has_jointly(design: Design) -> bool:
+    """Whether anybody reports several attributes as one."""
+    clusters: Sequence[tuple[str, ...]] = [
+        cluster.attributes for q in design.questionnaires for cluster in q.clusters
+    ]
+    return any(len(names) > 1 for names in clusters)

@@ -1,0 +1,203 @@
+"""Raking: scale weights to one margin after the other until all are met (Algorithm 2).
+
+Also called iterative proportional fitting (Deming and Stephan 1940). Records and tables are raked
+by the same compiled pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.errors import EstimateError
+from mdrr.matrix import Array
+from mdrr.randomizer import Codes, smallest_unsigned
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustment:
+    """The weights found, how far the margins are from their targets, and why it stopped."""
+
+    weights: Array
+    residual: float
+    sweeps: int
+    stopped: Literal["tolerance", "sweeps"]
+    unreached: tuple[tuple[int, int], ...] = ()
+
+
+def rake(
+    columns: Sequence[Codes],
+    targets: Sequence[Array],
+    start: npt.ArrayLike,
+    *,
+    tolerance: float = 1e-9,
+    sweeps: int = 1000,
+) -> Adjustment:
+    """Algorithm 2: scale weights to each target marginal in turn until none moves.
+
+    Arguments:
+        columns: codes of the records, one `(k,)` array per attribute or cluster.
+        targets: the wanted distribution of each, `(s,)`, summing to 1.
+        start: initial weights, `(k,)`; how often each record occurs, or all ones.
+        tolerance: stop when no margin is further than this from its target before a sweep's end.
+        sweeps: stop after so many sweeps.
+
+    Returns:
+        The weights, summing to 1. Target mass on categories that no record has cannot be reached:
+        those are listed in `unreached` as (column, code), and the rest is rescaled to sum 1.
+
+    Example:
+        The paper's toy data set ends at (1/2, 0, 0, 1/2).
+
+        >>> first, second = np.array([0, 1, 1]), np.array([0, 0, 1])
+        >>> half = np.array([0.5, 0.5])
+        >>> found = rake([first, second], [half, half], [4, 2, 4], tolerance=1e-4, sweeps=10_000)
+        >>> found.weights.round(3), found.stopped
+        (array([0.5, 0. , 0.5]), 'tolerance')
+    """
+    weights = np.array(start, dtype=np.float64)
+    _check_stop(tolerance, sweeps)
+    _check_margins(columns, targets, weights)
+    weights /= weights.sum()
+    unreached: list[tuple[int, int]] = []
+    wanted = []
+    for j, (column, target) in enumerate(zip(columns, targets, strict=True)):
+        seen = np.bincount(column, weights=weights, minlength=len(target)) > 0
+        unreached += [(j, int(v)) for v in np.flatnonzero(~seen & (target > 0))]
+        mass = target[seen].sum()
+        if not mass > 0:
+            raise EstimateError(f"no record has a category that target {j} allows")
+        wanted.append(np.where(seen, target, 0) / mass)
+    starts = np.cumsum([0, *map(len, wanted)])
+    kind = smallest_unsigned(max(map(len, wanted)))
+    codes = np.stack([column.astype(kind) for column in columns])
+    residual, used = _scale(codes, np.concatenate(wanted), starts, weights, tolerance, sweeps)
+    if residual < 0:
+        raise EstimateError(
+            "the targets contradict the randomized records: no record is left with weight"
+        )
+    stopped: Literal["tolerance", "sweeps"] = "tolerance" if residual < tolerance else "sweeps"
+    return Adjustment(weights, residual, used, stopped, tuple(unreached))
+
+
+@numba.njit(cache=True, nogil=True)
+def _scale(
+    codes: Codes,
+    wanted: Array,
+    starts: npt.NDArray[np.int64],
+    weights: Array,
+    tolerance: float,
+    sweeps: int,
+) -> tuple[float, int]:
+    """Rake the weights in place; gives the residual (−1 when no weight is left) and the sweeps.
+
+    Scaling to one margin and summing for the next happen in the same pass over the records. Four
+    sets of sums are kept, so that records of the same category do not wait for each other.
+    """
+    m, n = codes.shape
+    sums = np.zeros((4, np.max(np.diff(starts))))
+    factors = np.empty(sums.shape[1])
+    for i in range(n):
+        sums[0, codes[0, i]] += weights[i]
+    residual = np.inf
+    for sweep in range(1, sweeps + 1):
+        residual = 0.0
+        for j in range(m):
+            target = wanted[starts[j] : starts[j + 1]]
+            for v in range(len(target)):
+                total = sums[0, v] + sums[1, v] + sums[2, v] + sums[3, v]
+                residual = max(residual, abs(total - target[v]))
+                factors[v] = target[v] / total if total > 0 else 0.0
+            sums[:] = 0.0
+            here, after = codes[j], codes[(j + 1) % m]
+            for i in range(0, n - 3, 4):
+                for k in range(4):
+                    scaled = weights[i + k] * factors[here[i + k]]
+                    weights[i + k] = scaled
+                    sums[k, after[i + k]] += scaled
+            for i in range(n - n % 4, n):
+                scaled = weights[i] * factors[here[i]]
+                weights[i] = scaled
+                sums[0, after[i]] += scaled
+        whole = sums.sum()
+        if not whole > 0:
+            return -1.0, sweep
+        weights /= whole  # below 1 where a margin lost the records of a wanted category
+        sums /= whole
+        if residual < tolerance:
+            return residual, sweep
+    return residual, sweeps
+
+
+def _check_stop(tolerance: float, sweeps: int) -> None:
+    if not tolerance >= 0:
+        raise EstimateError(f"tolerance={tolerance} must be 0 or more")
+    if sweeps < 1:
+        raise EstimateError(f"sweeps={sweeps}: there must be at least one")
+
+
+def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: Array) -> None:
+    if not len(weights) or not weights.sum() > 0:
+        raise EstimateError("there are no reports to adjust")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise EstimateError("the weights to start from must be finite and not negative")
+    if not columns or len(columns) != len(targets):
+        raise EstimateError(f"{len(columns)} columns and {len(targets)} targets: give one for each")
+    for j, (column, target) in enumerate(zip(columns, targets, strict=True)):
+        if not np.isfinite(target).all() or (target < 0).any() or abs(target.sum() - 1) > 1e-6:
+            raise EstimateError(f"target {j} is not a distribution: not negative, summing to 1")
+        if len(column) != len(weights) or column.min() < 0 or column.max() >= len(target):
+            raise EstimateError(
+                f"column {j} needs one code per record, each in 0…{len(target) - 1}"
+            )
+
+
+def fit_margins(
+    table: Array, margins: Sequence[Array], *, tolerance: float = 1e-10, sweeps: int = 100
+) -> Array:
+    """A table raked to one-way margins.
+
+    A row that is empty takes its margin spread as the other margins are, so any margins can be met.
+    """
+    if len(margins) == 1:
+        return margins[0]
+    spread = margins[0]
+    for margin in margins[1:]:
+        spread = np.multiply.outer(spread, margin)
+    weights = (np.asarray(table, dtype=np.float64) + 1e-12 * spread).ravel()
+    kind = smallest_unsigned(max(spread.shape))
+    codes = np.indices(spread.shape, dtype=kind).reshape(spread.ndim, -1)
+    starts = np.cumsum([0, *map(len, margins)])
+    residual, _ = _scale(codes, np.concatenate(margins), starts, weights, tolerance, sweeps)
+    if residual < 0:
+        raise EstimateError("the margins leave no cell possible")
+    found = weights.reshape(spread.shape)
+    return found if residual < tolerance else _met(found, margins)
+
+
+def margin_of(table: Array, axis: int) -> Array:
+    """The sums of a table over all axes but one."""
+    return np.asarray(table.sum(axis=tuple(at for at in range(table.ndim) if at != axis)))
+
+
+def _met(table: Array, margins: Sequence[Array]) -> Array:
+    """A table whose margins are met though raking has not ended (Altschuler et al. 2017).
+
+    What exceeds a margin is scaled down, axis by axis; what is then missing of every margin is
+    added as the product of the missing parts.
+    """
+    for at, margin in enumerate(margins):
+        sums = margin_of(table, at)
+        ratio = np.minimum(np.divide(margin, sums, out=np.ones_like(margin), where=sums > 0), 1.0)
+        table = table * ratio.reshape([-1 if axis == at else 1 for axis in range(table.ndim)])
+    missing: Array = np.ones(())
+    for at, margin in enumerate(margins):
+        part = np.maximum(margin - margin_of(table, at), 0.0)
+        missing = np.multiply.outer(missing, part / part.sum() if part.sum() > 0 else part)
+    table = table + max(1 - float(table.sum()), 0.0) * missing
+    return np.asarray(table / table.sum())

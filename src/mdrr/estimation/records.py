@@ -1,0 +1,152 @@
+"""Reports as records: what each says of its own person, given the latent classes.
+
+Given a class, a report y of a wide cluster is the truth with probability g = s·φ(y)/(s·φ(y) + o).
+With g near 1 it is a record, worth more than any class; with g near 0 it says only which class its
+person may be in. So the joint of all people, given their reports, is Σ_i r_iz (g·record + (1 − g)·
+class): one step of EM from the classes towards the reports themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.estimation.mixture import MixtureJoint, Pinned
+from mdrr.matrix import Array, Constant, Through
+from mdrr.randomizer import smallest_unsigned
+from mdrr.tallies import Group, Tally
+
+_WIDE = 3
+"""Attributes of a cluster from which on its records are kept: pair tables carry the others."""
+_MOST_RECORDS = 2**15
+"""The most records in a joint; what is left of the others stays with their classes."""
+_FAINT = 1e-3
+"""A record is worth keeping if it stands for so much of a person."""
+_CHUNK = 16_384
+
+
+def with_records(mixture: MixtureJoint, tally: Tally, design: Design) -> MixtureJoint:
+    """The mixture, with the reports that are nearly records as such.
+
+    Arguments:
+        mixture: latent classes fitted to the reports.
+        tally: the reports.
+        design: how they were made.
+    """
+    weights = np.zeros_like(mixture.weights)
+    groups: list[Pinned] = []
+    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+        if not group.n:
+            continue
+        pins = _wide(questionnaire, design)
+        if not pins:
+            weights += group.n / tally.n * mixture.weights
+            continue
+        known, left = _records(mixture, tally.n, group, questionnaire, design, pins)
+        weights += left
+        groups.append(known)
+    if not groups:
+        return mixture
+    weights, groups = _trimmed(weights, groups, 1 / tally.n)
+    return MixtureJoint(mixture.domain, weights, mixture.tables, tuple(groups))
+
+
+def _wide(questionnaire: Questionnaire, design: Design) -> list[int]:
+    """The clusters whose reports are taken as records: those that may well all be true."""
+    wide = [
+        (cluster.matrix.keep, at)
+        for at, cluster in enumerate(questionnaire.clusters)
+        if len(cluster.attributes) >= _WIDE and isinstance(cluster.matrix, Constant)
+    ]
+    chosen: list[int] = []
+    together = 1.0
+    for keep, at in sorted(wide, reverse=True):
+        together *= keep
+        if not chosen or together >= 0.5:
+            chosen.append(at)
+    return sorted(chosen)
+
+
+def _records(
+    mixture: MixtureJoint,
+    people: int,
+    group: Group,
+    questionnaire: Questionnaire,
+    design: Design,
+    pins: list[int],
+) -> tuple[Pinned, Array]:
+    """One questionnaire's records, and what of its people stays with the classes."""
+    codes, shares = [], []
+    left = np.zeros_like(mixture.weights)
+    for start in range(0, len(group.counts), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        like = np.repeat(mixture.weights[None], len(group.counts[rows]), axis=0)
+        true = np.ones_like(like)
+        for at, cluster in enumerate(questionnaire.clusters):
+            both, told = _told(mixture, cluster, group.codes[at][rows], design)
+            like *= both
+            if at in pins:
+                true *= told / both
+        like *= (group.counts[rows] / people / like.sum(axis=1))[:, None]
+        known = like * true
+        kept = known.sum(axis=1) > _FAINT / people
+        left += like.sum(axis=0) - known[kept].sum(axis=0)
+        shares.append(known[kept])
+        codes.append(
+            np.concatenate(
+                [
+                    _digits(questionnaire.clusters[at], group.codes[at][rows][kept], design)
+                    for at in pins
+                ],
+                axis=1,
+            )
+        )
+    names = [name for at in pins for name in questionnaire.clusters[at].attributes]
+    places = [design.domain.index(name) for name in names]
+    order = np.argsort(places)
+    whole = np.concatenate(codes)[:, order]
+    typed = whole.astype(smallest_unsigned(max(design.domain.shape)))
+    pinned = Pinned(tuple(sorted(places)), typed, np.concatenate(shares))
+    return pinned, left
+
+
+def _digits(cluster: Cluster, codes: Array, design: Design) -> Array:
+    return np.stack(np.unravel_index(codes.astype(np.int64), design.shape(cluster)), axis=1)
+
+
+def _told(
+    mixture: MixtureJoint, cluster: Cluster, codes: Array, design: Design
+) -> tuple[Array, Array]:
+    """P(code | class), and the part of it that is the truth's: `(k, Z)` each."""
+    places = [design.domain.index(name) for name in cluster.attributes]
+    shape = design.shape(cluster)
+    if isinstance(cluster.matrix, Constant):
+        cells = np.unravel_index(codes.astype(np.int64), shape)
+        told = np.full((len(codes), len(mixture.weights)), cluster.matrix.signal)
+        for j, digits in zip(places, cells, strict=True):
+            told *= mixture.tables[j][digits]
+        return told + cluster.matrix.floor, told
+    through = Through(cluster.matrix, shape, tuple(range(len(shape))))
+    met, at = np.unique(codes, return_inverse=True)
+    cells = np.unravel_index(np.arange(cluster.matrix.cells), shape)
+    phi = np.ones((cluster.matrix.cells, len(mixture.weights)))
+    for j, digits in zip(places, cells, strict=True):
+        phi *= mixture.tables[j][digits]
+    both = (through.likelihood(met) @ phi)[at.ravel()]
+    return both, both
+
+
+def _trimmed(weights: Array, groups: list[Pinned], person: float) -> tuple[Array, list[Pinned]]:
+    """Only the most telling records, where there are too many."""
+    sizes = [group.shares.sum(axis=1) for group in groups]
+    every = np.sort(np.concatenate(sizes))[::-1]
+    least = every[_MOST_RECORDS] if len(every) > _MOST_RECORDS else 0.0
+    kept = []
+    for group, size in zip(groups, sizes, strict=True):
+        some = size > least
+        weights = weights + group.shares[~some].sum(axis=0)
+        if some.any() and group.shares[some].sum() > person:
+            kept.append(Pinned(group.places, group.codes[some], group.shares[some]))
+        else:
+            weights = weights + group.shares[some].sum(axis=0)
+    return weights, kept
