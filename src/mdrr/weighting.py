@@ -11,7 +11,7 @@ import numpy as np
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import EstimateError, SchemaError
-from mdrr.estimation import Estimate, WeightedJoint, adjust
+from mdrr.estimation import Adjustment, Estimate, adjust
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, Reports
 from mdrr.report_frames import report_codes
@@ -67,10 +67,11 @@ def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
         tally: the tally the estimate was made from.
         estimate: what `mdrr.estimation.adjust` gave.
     """
-    if not isinstance(estimate.joint, WeightedJoint) or len(tally.groups) != 1:
+    found = estimate.notes.get("adjustment")
+    if not isinstance(found, Adjustment) or len(tally.groups) != 1:
         raise EstimateError("only an adjusted estimate weighs records; use method='adjust'")
     group = tally.groups[0]
-    each = estimate.joint.weights / group.counts * tally.n
+    each = found.weights / group.counts * tally.n
     (batch,) = reports.batches
     weights = np.empty(reports.n)
     weights[batch.rows] = each[_places(batch.codes, group)]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 MethodName: TypeAlias = Literal[
-    "auto", "product", "adjust", "pairwise", "ibu", "latent", "correspondence"
+    "auto", "product", "adjust", "pairwise", "latent", "correspondence"
 ]
 """The names of `mdrr.estimation.METHODS`, which help and completion show without loading it."""
 

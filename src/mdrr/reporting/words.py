@@ -31,10 +31,6 @@ _METHODS = {
         "Every pair of attributes was estimated from its own reports, which is unbiased, and drawn "
         "towards the product of its margins as far as its noise suggests."
     ),
-    "ibu": (
-        "Every table is the likeliest one, found by iterative Bayesian update "
-        "(expectation-maximization)."
-    ),
     "correspondence": (
         "A few axes that all pairs of attributes share were found in the unbiased tables (a "
         "correspondence analysis), and pairs made of them and of the single attributes."
