@@ -41,8 +41,8 @@ format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: install  ## Run the paper's experiments (1000 runs); write docs/reproduction.md
-	$(BIN)/mdrr reproduce --docs docs/reproduction.md
+reproduce: dev  ## Run the paper's experiments (1000 runs); write docs/reproduction.md. A first look: ARGS=--quick
+	$(BIN)/python -m experiments $(or $(ARGS),--docs)
 
 wheel: dev  ## Build dist/*.whl
 	$(BIN)/python -m build --wheel --no-isolation

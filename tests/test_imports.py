@@ -51,7 +51,6 @@ ORDER = (
     "securesum",
     "plots",
     "reporting",
-    "reproduction",
     "server",
     "cli",
     "__main__",

@@ -31,7 +31,6 @@ COMMANDS = (
     ("cluster", "Which attributes go together"),
     ("securesum", "Which attributes go together"),
     ("demo", "See it work"),
-    ("reproduce", "The paper"),
 )
 """Every command and the group it stands under in `mdrr --help`, in that order."""
 
