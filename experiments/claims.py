@@ -24,26 +24,17 @@ from experiments.medians import (
     mean,
     most_of,
 )
-from experiments.printed import COVERAGES, KEEPS, METHODS, MOST_CELLS
+from experiments.printed import COPIES, COVERAGES, JOINED, KEEPS, METHODS, MOST_CELLS, SINGLE
 from experiments.simulation import adult_people
 from mdrr.estimation.project import clip_rescale, nearest
 from mdrr.protocols import epsilon_of
 from mdrr.theory import compare, compare_printed
 
-SIMILAR = 0.05
-"""Relative errors this far apart are similar."""
-
-SMALL = 0.1
-"""A relative error below this is very small."""
-
-MUCH = 0.8
-"""A method is much better if its error is at most this share of the other's."""
-
-EQUAL = 0.1
-"""Errors within this share of each other are the same."""
-
-MOST_WRONG = 0.5
-"""A distribution is extremely inaccurate if more than this share of people is in wrong cells."""
+SIMILAR = 0.05  # relative errors this far apart are similar
+SMALL = 0.1  # a relative error below this is very small
+MUCH = 0.8  # a method is much better if its error is at most this share of the other's
+EQUAL = 0.1  # errors within this share of each other are the same
+MOST_WRONG = 0.5  # extremely inaccurate: more than this share of people is in wrong cells
 
 
 @dataclass(frozen=True)
@@ -110,13 +101,9 @@ def _formulas() -> Iterator[Claim]:
 
 
 def _joint(outcome: Outcome) -> Iterator[Claim]:
-    yield Claim(
-        "6.2",
-        "RR-Joint on all eight attributes is computationally infeasible.",
-        False,
-        "done here for every p: a constant matrix is inverted by one subtraction and one division "
-        "a cell",
-    )
+    text = "RR-Joint on all eight attributes is computationally infeasible."
+    done = "done here for every p: a constant matrix is inverted by one division a cell"
+    yield Claim("6.2", text, False, done)
     people = adult_people()
     shape, said = people.domain.shape, "RR-Joint would be extremely inaccurate: "
     printed = compare_printed(shape, people.n).joint
@@ -147,8 +134,8 @@ def _joint(outcome: Outcome) -> Iterator[Claim]:
             f"{said}counts over two attributes, p = {p}.",
             below(alone.number, whole.number),
             f"relative error at σ = 0.1 {whole.value:.3f}, RR-Independent's {alone.value:.3f} at "
-            f"the same ε (criterion: larger); {asked.value:.4f} if only the queried table is made "
-            "proper",
+            f"the same ε (criterion: larger); {asked.value:.4f} if only the queried table, not the "
+            "whole, is made proper",
         )
 
 
@@ -201,7 +188,7 @@ def _figure2(outcome: Outcome) -> Iterator[Claim]:
 
 
 def _table1(outcome: Outcome) -> Iterator[Claim]:
-    section, table = "6.5, Table 1", outcome.main
+    section, table = "6.5, Table 1", outcome.fresh["corrected", "as stated", 1]
     rises = [below(table[p, 50].number, table[p, 300].number) for p in KEEPS]
     yield Claim(
         section,
@@ -242,14 +229,14 @@ def _table1(outcome: Outcome) -> Iterator[Claim]:
 
 
 def _figure3(outcome: Outcome) -> Iterator[Claim]:
-    section, single, joined = "6.5, Figure 3", METHODS[0], METHODS[1]
+    section = "6.5, Figure 3"
 
     def at(p: float, coverage: float, method: str) -> Number:
         return outcome.figure3[p, coverage, method].number
 
     for p in (0.1, 0.3):
         worse = {
-            other: [below(at(p, c, single), at(p, c, other)) for c in COVERAGES]
+            other: [below(at(p, c, SINGLE), at(p, c, other)) for c in COVERAGES]
             for other in METHODS[1:]
         }
         better, lost = (
@@ -282,10 +269,10 @@ def _figure3(outcome: Outcome) -> Iterator[Claim]:
             f"they are at most {gap:.3f} apart and at most "
             f"{max(m.value for row in wide for m in row):.3f} (criterion: {SIMILAR}, {SMALL})",
         )
-        pairs = [(joined, single, "RR-Clusters is much more accurate than RR-Independent")]
+        pairs = [(JOINED, SINGLE, "RR-Clusters is much more accurate than RR-Independent")]
         pairs += [
             (f"{m} + Adjustment", m, f"RR-Adjustment substantially improves {m}")
-            for m in (single, joined)
+            for m in (SINGLE, JOINED)
         ]
         for new, old, text in pairs:
             shares = {c: at(p, c, new).value / at(p, c, old).value for c in (0.1, 0.2)}
@@ -312,7 +299,8 @@ def _listed(shares: Sequence[Number]) -> str:
 
 
 def _table2(outcome: Outcome) -> Iterator[Claim]:
-    section, one, six = "6.5, Table 2", outcome.main, outcome.expanded
+    section = "6.5, Table 2"
+    one, six = (outcome.fresh["corrected", "as stated", copies] for copies in COPIES)
     fell = [below(six[cell].number, one[cell].number) for cell in one]
     yield Claim(
         section,
@@ -361,19 +349,16 @@ def _table2(outcome: Outcome) -> Iterator[Claim]:
 
 def _same_effect(outcome: Outcome, section: str) -> Claim:
     """Whether error at T_d = 0.3 over error at T_d = 0.1 is the same on both data sets."""
-    found = []
-    for p in KEEPS:
-        for most in MOST_CELLS:
-            effects = [
-                table[p, most, 0.3].number.log() - table[p, most, 0.1].number.log()
-                for table in (outcome.learnt["attenuated", copies] for copies in (1, 6))
-            ]
-            found.append((p, most, *effects))
+    one, six = (outcome.learnt["attenuated", copies] for copies in COPIES)
+    effects = {
+        (p, most): [t[p, most, 0.3].number.log() - t[p, most, 0.1].number.log() for t in (one, six)]
+        for p in KEEPS
+        for most in MOST_CELLS
+    }
     near = math.log(1 + EQUAL)
-    truths = [
-        all_of([below(one, six, plus=near), below(six, one, plus=near)]) for *_, one, six in found
-    ]
-    p, most, one, six = max(found, key=lambda case: abs(case[2].value - case[3].value))
+    truths = [all_of([below(a, b, plus=near), below(b, a, plus=near)]) for a, b in effects.values()]
+    p, most = max(effects, key=lambda cell: abs((effects[cell][0] - effects[cell][1]).value))
+    here, there = (math.exp(effect.value) for effect in effects[p, most])
     return Claim(
         section,
         "The effect of T_d does not change with the data set's size.",
@@ -381,5 +366,5 @@ def _same_effect(outcome: Outcome, section: str) -> Claim:
         "with dependences learnt as in section 4.1, the error at T_d = 0.3 over that at 0.1 is the "
         f"same within {_percent(EQUAL)} in {truths.count(True)} of 12 cases and not in "
         f"{truths.count(False)}; the largest difference is at p = {p}, T_v = {most}: "
-        f"{math.exp(one.value):.2f} on Adult, {math.exp(six.value):.2f} on Adult6",
+        f"{here:.2f} on Adult, {there:.2f} on Adult6",
     )

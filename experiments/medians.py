@@ -203,16 +203,6 @@ class Outcome:
     clusters: Mapping[tuple[str, int], Mapping[Cell, float]]
     series: Mapping[str, Median]
 
-    @property
-    def main(self) -> TableMedians:
-        """Table 1 as stated."""
-        return self.fresh["corrected", "as stated", 1]
-
-    @property
-    def expanded(self) -> TableMedians:
-        """Table 2 as stated."""
-        return self.fresh["corrected", "as stated", 6]
-
 
 def gather(results: Mapping[tuple[Any, ...], Mapping[str, Any]], runs: int, seed: int) -> Outcome:
     """The medians of the kept results of some jobs, their runs put together in order."""

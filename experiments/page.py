@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from experiments.claims import Claim, check
-from experiments.medians import Median, Outcome, TableMedians, Which, below
+from experiments.medians import Median, Outcome, TableMedians, Which
 from experiments.printed import (
     COPIES,
     COVERAGES,
@@ -25,7 +25,7 @@ from mdrr.theory import sqrt_b
 
 TITLES = {1: "Table 1 (Adult)", 6: "Table 2 (Adult6)"}
 KINDS = {"fresh": "fresh reports in every run", "once": "one randomized data set"}
-PAIRS = {"as stated": "two different attributes", "repeated": "may be equal"}
+PAIRS = {"as stated": "two different attributes", "repeated": "two attributes that may be equal"}
 
 
 def grid(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "--:") -> str:
@@ -75,7 +75,7 @@ def in_all(claims: Sequence[Claim]) -> str:
 
 def page(outcome: Outcome, pictures: str) -> str:
     """The whole page in Markdown, its charts in the folder `pictures` beside it."""
-    parts = (_opening, _claims, _protocol, _tables, _readings, _figures, _joint, _learnt, _choices)
+    parts = (_opening, _claims, _protocol, _tables, _readings, _figures, _learnt, _choices)
     text = [paragraph for part in parts for paragraph in part(outcome)]
     return "\n\n".join(text).replace("](charts/", f"]({pictures}/") + "\n"
 
@@ -127,14 +127,6 @@ def _claims(outcome: Outcome) -> Iterator[str]:
 
 def _protocol(outcome: Outcome) -> Iterator[str]:
     people, runs = adult_people(), outcome.runs
-    counts = {
-        "Figure 2": len(outcome.figure2[0.1, "Randomized", "absolute"].number.moves),
-        "Tables 1 and 2": len(outcome.main[0.1, 50].number.moves),
-        "Figure 3": runs,
-        "RR-Joint": len(outcome.joint[0.1, "whole"].number.moves),
-        "other readings": len(outcome.fresh["each", "repeated", 1][0.1, 50].number.moves),
-        "learnt dependences": len(outcome.learnt["pairs", 1][0.1, 50, 0.1].number.moves),
-    }  # fmt: skip
     spends = ", ".join(f"{independent(people.domain, p=p).epsilon:.2f} at p = {p}" for p in KEEPS)
     yield "## What was run"
     yield (
@@ -162,8 +154,9 @@ def _protocol(outcome: Outcome) -> Iterator[str]:
             "`adjust` (raked until every margin is within 1e-6 of its target). The rest is "
             "simulated from counts of true cells, which has the same distribution "
             "(`experiments/simulation.py` has the proof, the tests compare with the randomizer).",
-            "- Runs: " + ", ".join(f"{n:,} ({what})" for what, n in counts.items())
-            + f"; seed {outcome.seed}.",
+            f"- {runs:,} runs for Figure 3, {20 * runs:,} for Tables 1 and 2, {100 * runs:,} for "
+            f"Figure 2, {4 * runs:,} for tables under other readings and choices, {runs // 4:,} "
+            f"for RR-Joint and learnt dependences; seed {outcome.seed}.",
         )
     )  # fmt: skip
     values = [value for *_, value in from_codes(people.codes, people.domain).ranked()]
@@ -211,7 +204,6 @@ def _readings(outcome: Outcome) -> Iterator[str]:
         "nor whether every run randomizes the data anew. Each way to make sense of it is a reading:"
     )
     yield "\n".join(f"- `{name}`: {meaning}." for name, (_, meaning) in READINGS.items())
-    yield "![readings](charts/readings.svg)"
     yield "Printed cells, of 72, that lie in the 99 % band of each:"
     headings = [f"{KINDS[kind]}, {PAIRS[choice]}" for kind in KINDS for choice in PAIRS]
     both = [(getattr(outcome, kind), choice) for kind in KINDS for choice in PAIRS]
@@ -287,29 +279,6 @@ def _figures(outcome: Outcome) -> Iterator[str]:
         yield grid(["σ", *METHODS], rows)
 
 
-def _joint(outcome: Outcome) -> Iterator[str]:
-    yield "## RR-Joint on all eight attributes"
-    yield (
-        "The paper sets it aside as infeasible and too inaccurate. In closed form it takes "
-        "a fraction of a second. Whether it is inaccurate depends on the question and on p. As an "
-        "estimate of a population's 1,814,400 frequencies nothing can be accurate with 32,561 "
-        "people. As an estimate of these people's own records, at the ε of RR-Independent, it is "
-        "useless at p = 0.1 and 0.3 and nearly exact at p = 0.7. Distance is the total variation "
-        "between the estimated and the true joint distribution; errors are relative, of counts "
-        "over two attributes at σ = 0.1."
-    )
-    people = adult_people()
-    names = ("distance", "independent distance", "whole", "queried", "independent")
-    rows = [
-        [f"{p} ({independent(people.domain, p=p).epsilon:.2f})",
-         *(banded(outcome.joint[p, name], 4 if name == "queried" else 3) for name in names)]
-        for p in KEEPS
-    ]  # fmt: skip
-    headings = ["p (ε)", "distance, RR-Joint", "distance, RR-Independent", "error, RR-Joint"]
-    last = ["error, RR-Joint with only the queried table made proper", "error, RR-Independent"]
-    yield grid([*headings, *last], rows)
-
-
 def _learnt(outcome: Outcome) -> Iterator[str]:
     yield "## Dependences learnt from reports"
     yield (
@@ -332,19 +301,6 @@ def _learnt(outcome: Outcome) -> Iterator[str]:
                 row.append(f"{counted}: {', '.join(f'{table[c].value:.3f}' for c in cells)}")
             rows.append(row)
     yield grid(["way", "p", "ε in all", *(f"T_v = {m}" for m in MOST_CELLS)], rows)
-    lines = []
-    for (way, copies), table in outcome.learnt.items():
-        found = [
-            below(table[p, m, 0.1].number, table[p, m, 0.3].number)
-            for p in KEEPS
-            for m in MOST_CELLS
-            if table[p, m, 0.1].value != table[p, m, 0.3].value
-        ]
-        lines.append(
-            f"- `{way}` on {COPIES[copies]}: T_d = 0.1 is better than 0.3 in {found.count(True)} "
-            f"of 12 cases, worse in {found.count(False)}, the same in {12 - len(found)}."
-        )
-    yield "Beyond chance:\n\n" + "\n".join(lines)
 
 
 def _choices(outcome: Outcome) -> Iterator[str]:

@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+Cell = tuple[float, int, float]  # p, T_v, T_d
 
-Cell = tuple[float, int, float]
-"""p, T_v, T_d."""
-
-KEEPS = (0.1, 0.3, 0.5, 0.7)
-"""The paper's p: how often RR-Independent keeps a true answer."""
-
-MOST_CELLS = (50, 100, 300)
-"""The paper's T_v: the most combinations of a cluster."""
-
-LEAST_DEPENDENCES = (0.1, 0.2, 0.3)
-"""The paper's T_d: the least dependence that merges two clusters."""
-
-COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""The paper's σ: the share of the combinations of two attributes that a query holds."""
-
-METHODS = (
-    "RR-Independent",
-    "RR-Clusters",
-    "RR-Independent + Adjustment",
-    "RR-Clusters + Adjustment",
-)
+KEEPS = (0.1, 0.3, 0.5, 0.7)  # p: how often RR-Independent keeps a true answer
+MOST_CELLS = (50, 100, 300)  # T_v: the most combinations of a cluster
+LEAST_DEPENDENCES = (0.1, 0.2, 0.3)  # T_d: the least dependence that merges two clusters
+COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # σ: the share of combinations in a query
+TABLE_COVERAGE = 0.1  # the σ of Tables 1 and 2
+BASE_KEEP = 0.7  # the p of Figure 2
+RUNS = 1000  # every printed error is a median over so many
+COPIES = {1: "Adult", 6: "Adult6"}  # Table 1; Table 2, Adult six times over
+SINGLE, JOINED = "RR-Independent", "RR-Clusters"
+METHODS = (SINGLE, JOINED, f"{SINGLE} + Adjustment", f"{JOINED} + Adjustment")
 """The four methods of section 6.2; "Randomized" is only in Figure 2."""
-
-TABLE_COVERAGE = 0.1
-"""The σ of Tables 1 and 2."""
-
-BASE_KEEP = 0.7
-"""The p of Figure 2."""
-
-RUNS = 1000
-"""Every printed error is a median over so many runs."""
-
-COPIES = {1: "Adult", 6: "Adult6"}
-"""Table 1 is on Adult, Table 2 on Adult six times over."""
 
 _ROWS = """
 0.1 0.1 0.335 0.404 0.495 0.189 0.312 0.459
@@ -56,15 +33,14 @@ _ROWS = """
 # p, T_d, then Table 1 and Table 2 for the three T_v.
 
 
-def _read() -> dict[int, Mapping[Cell, float]]:
+def _read() -> dict[int, dict[Cell, float]]:
     tables: dict[int, dict[Cell, float]] = {copies: {} for copies in COPIES}
-    for line in _ROWS.split("\n"):
-        if line:
-            p, least, *errors = map(float, line.split())
-            cells = [(copies, most) for copies in COPIES for most in MOST_CELLS]
-            for (copies, most), error in zip(cells, errors, strict=True):
-                tables[copies][p, most, least] = error
-    return {copies: dict(table) for copies, table in tables.items()}
+    for line in _ROWS.split("\n")[1:-1]:
+        p, least, *errors = map(float, line.split())
+        places = [(copies, most) for copies in COPIES for most in MOST_CELLS]
+        for (copies, most), error in zip(places, errors, strict=True):
+            tables[copies][p, most, least] = error
+    return tables
 
 
 TABLES = _read()

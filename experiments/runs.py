@@ -96,16 +96,16 @@ def jobs(runs: int, seed: int) -> list[Job]:
         for choice in list(CHOICES)[2:]:
             add("table", "corrected", choice, 1, p, 4 * runs, 1000)
         add("figure3", "corrected", "as stated", 1, p, runs, 25)
-        add("joint", "corrected", "as stated", 1, p, max(runs // 10, 1), 25)
+        add("joint", "corrected", "as stated", 1, p, max(runs // 4, 1), 25)
         for way, copies in (*((way, 1) for way in WAYS), ("attenuated", 6)):
             add("learnt", way, "as stated", copies, p, max(runs // 4, 1), 25)
     for reading in READINGS:
         for p in KEEPS:
             for copies in COPIES:
                 for choice in ("as stated", "repeated"):
-                    add("once", reading, choice, copies, p, max(runs // 2, 1), 100)
+                    add("once", reading, choice, copies, p, max(runs // 2, 1), 250)
                     if (reading, choice) != ("corrected", "as stated"):
-                        add("table", reading, choice, copies, p, runs, 1000)
+                        add("table", reading, choice, copies, p, 4 * runs, 1000)
     return listed
 
 
@@ -207,7 +207,7 @@ def once(job: Job) -> Errors:
         factors = margins(people, parts, everything, sets, choices.projection, rng)
         errors = np.empty((sets, pool), dtype=np.float32)
         for group in asked:
-            counts = product(factors, group.attributes) @ group.chosen.T * people.n
+            counts = product(factors, group.attributes) @ group.chosen.T.astype(float) * people.n
             errors[:, group.runs] = np.abs(counts - group.truth) / group.truth
         found[str(most)] = [
             float(np.median(row[rng.choice(pool, RUNS, replace=False)])) for row in errors
@@ -342,11 +342,5 @@ def learnt(job: Job) -> Errors:
     return found
 
 
-EXPERIMENTS: dict[str, Callable[[Job], Errors]] = {
-    "figure2": figure2,
-    "table": table,
-    "once": once,
-    "figure3": figure3,
-    "joint": rr_joint,
-    "learnt": learnt,
-}
+EXPERIMENTS: dict[str, Callable[[Job], Errors]] = {"figure2": figure2, "table": table, "once": once,
+               "figure3": figure3, "joint": rr_joint, "learnt": learnt}  # fmt: skip

@@ -154,10 +154,11 @@ def ask(
             found.setdefault(attributes, []).append((at[kept], chosen[kept], truth[kept]))
             again.append(at[~kept])
         left = np.concatenate(again)
-    return [
+    groups = [
         Asked(attributes, *(np.concatenate(part) for part in zip(*parts, strict=True)))
         for attributes, parts in sorted(found.items())
     ]
+    return [group for group in groups if len(group.runs)]
 
 
 def reported(true: Counts, matrices: Matrices, rng: np.random.Generator) -> Counts:
@@ -197,7 +198,7 @@ def estimated(counts: Counts, matrices: Matrices, projection: str) -> Array:
     else:  # the paper's order of steps: clip, then rescale
         flat = np.maximum(flat, 0)
         flat = flat / flat.sum(axis=1, keepdims=True)
-    return flat.reshape(values.shape)
+    return np.asarray(flat.reshape(values.shape))
 
 
 Partition = tuple[tuple[Attributes, Matrices], ...]
@@ -235,7 +236,8 @@ def margins(
 
 def product(factors: Sequence[tuple[Attributes, Array]], attributes: Attributes) -> Array:
     """The tables of some attributes, `(runs, cells)`, with clusters taken as independent."""
-    table, axes = np.ones((len(factors[0][1]),)), []
+    table: Array = np.ones((len(factors[0][1]),))
+    axes: list[int] = []
     for members, estimate in factors:
         kept = [j for j in members if j in attributes]
         if kept:

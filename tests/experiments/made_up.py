@@ -24,7 +24,7 @@ DOMAIN = Domain(
         Attribute("c", ("k", "l", "m", "n")),
     )
 )
-THIRD = {p: np.mean([TABLES[1][p, 50, d] for d in LEAST_DEPENDENCES]) for p in KEEPS}
+SIGNS = np.random.default_rng(12)
 
 
 def small_people(rows=900, copies=1):
@@ -37,9 +37,10 @@ def small_people(rows=900, copies=1):
 
 
 def sharp(value, width=0.005):
-    """A median with a standard error of `width` of its value, from runs of its own."""
+    """A median with a standard error of `width` of its value, hardly related to any other."""
     low, high = value * (1 - width), value * (1 + width)
-    return Median(value, low, high, low, high, Number(value, np.array([0.0, value * width])))
+    moves = value * width / 16 * SIGNS.choice([-1.0, 1.0], 256)
+    return Median(value, low, high, low, high, Number(value, moves))
 
 
 def table(error, width=0.005):

@@ -132,7 +132,8 @@ def test_t_d_is_judged_where_it_can_matter():
     words = ("For small p a larger T_d", "For large p a smaller T_d", "The effect of T_d does not")
     right = like_the_paper()
     assert [verdict(right, each) for each in words] == [True, True, True]
-    flat = {c: sharp(TABLES[1][c[0], c[1], 0.1]) for c in right.learnt["attenuated", 1]}
+    once = {(p, most): sharp(TABLES[1][p, most, 0.1]) for p, most, _ in TABLES[1]}
+    flat = {(p, most, least): once[p, most] for p, most, least in TABLES[1]}  # the same runs
     same = {**right.learnt, ("attenuated", 1): flat, ("attenuated", 6): flat}
     assert [verdict(like_the_paper(learnt=same), each) for each in words] == [False, False, True]
     other = {**right.learnt, ("attenuated", 6): flat}
