@@ -11,7 +11,7 @@ JOBS ?= 2
 # What floating point decides: these tests run again under a BLAS kernel that differs in the last bits.
 KERNEL ?= Nehalem
 NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory statistical benchmarks \
-	reproduction experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
+	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
 .PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning help run test test-kernels check format reproduce wheel clean install dev

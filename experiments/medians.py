@@ -5,7 +5,7 @@ A criterion is about true medians. A median's sampling error is the mean over ru
 runs (differences, means, logarithms) keep that influence run by run. So runs that answered the same
 query are compared with each other, and what the query does to all of them cancels.
 
-A comparison is True or False where the 99 % interval of the difference lies on one side of the
+A comparison is True or False where the 99.9 % interval of the difference lies on one side of the
 claim's threshold, and None where it straddles it. Comparisons join as in Kleene's logic.
 """
 
@@ -23,8 +23,12 @@ from scipy.stats import binom, norm
 from experiments.printed import RUNS, Cell
 
 CONFIDENCE = 0.99
+"""Of every band."""
+
 Z = float(norm.ppf((1 + CONFIDENCE) / 2))
-"""Standard errors that are beyond chance: 2.58."""
+
+BEYOND = float(norm.ppf(1.999 / 2))
+"""Standard errors that are beyond chance: 3.29, since a claim may join dozens of comparisons."""
 
 FEWEST = math.ceil(1 - math.log2(1 - CONFIDENCE))
 """With fewer runs than these 8, even all of them together are no 99 % band of their median."""
@@ -138,7 +142,7 @@ def below(first: Number, second: Number, factor: float = 1.0, plus: float = 0.0)
     (None, True, False)
     """
     gap = second * factor - first
-    reach = Z * gap.deviation
+    reach = BEYOND * gap.deviation
     if math.isnan(reach) or abs(gap.value + plus) <= reach:
         return None if reach > 0 or math.isnan(reach) else False
     return gap.value + plus > 0

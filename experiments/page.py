@@ -116,7 +116,7 @@ def _claims(outcome: Outcome) -> Iterator[str]:
     yield "## What section 6 claims"
     yield (
         "Every claim has a criterion, fixed in `experiments/claims.py`. It holds or not if the "
-        "99 % intervals of all differences concerned lie on one side of that; otherwise it cannot "
+        "99.9 % intervals of all differences concerned lie on one side of it; otherwise it cannot "
         "be told from this many runs. Runs that answered the same query are compared with each "
         "other. The criteria are ours, and some were set after first results had been seen: the "
         "paper's words (much, similar, very small) leave room."
@@ -154,9 +154,10 @@ def _protocol(outcome: Outcome) -> Iterator[str]:
             "`adjust` (raked until every margin is within 1e-6 of its target). The rest is "
             "simulated from counts of true cells, which has the same distribution "
             "(`experiments/simulation.py` has the proof, the tests compare with the randomizer).",
-            f"- {runs:,} runs for Figure 3, {20 * runs:,} for Tables 1 and 2, {100 * runs:,} for "
+            f"- {runs:,} runs for Figure 3, {60 * runs:,} for Tables 1 and 2, {100 * runs:,} for "
             f"Figure 2, {4 * runs:,} for tables under other readings and choices, {runs // 4:,} "
-            f"for RR-Joint and learnt dependences; seed {outcome.seed}.",
+            f"for RR-Joint, {runs:,} ({runs // 4:,} for `attributes` and `pairs`) for learnt "
+            f"dependences; {runs // 2:,} data sets with 1000 queries each; seed {outcome.seed}.",
         )
     )  # fmt: skip
     values = [value for *_, value in from_codes(people.codes, people.domain).ranked()]

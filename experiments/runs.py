@@ -50,7 +50,7 @@ from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question
 from mdrr.securesum.ways import learn
 from mdrr.source import SeededSource
-from mdrr.tallies import tally_reports
+from mdrr.tallies import tally_codes
 
 Job = tuple[str, str, str, int, float, int, int, int]
 Errors = dict[str, list[float]]
@@ -92,18 +92,19 @@ def jobs(runs: int, seed: int) -> list[Job]:
     add("figure2", "corrected", "as stated", 1, BASE_KEEP, 100 * runs, 5000)
     for p in KEEPS:
         for copies in COPIES:
-            add("table", "corrected", "as stated", copies, p, 20 * runs, 5000)
+            add("table", "corrected", "as stated", copies, p, 60 * runs, 5000)
         for choice in list(CHOICES)[2:]:
             add("table", "corrected", choice, 1, p, 4 * runs, 1000)
         add("figure3", "corrected", "as stated", 1, p, runs, 25)
-        add("joint", "corrected", "as stated", 1, p, max(runs // 4, 1), 25)
+        add("joint", "corrected", "as stated", 1, p, runs // 4 or 1, 25)
         for way, copies in (*((way, 1) for way in WAYS), ("attenuated", 6)):
-            add("learnt", way, "as stated", copies, p, max(runs // 4, 1), 25)
+            n = runs if way == "attenuated" else runs // 4 or 1
+            add("learnt", way, "as stated", copies, p, n, 25)
     for reading in READINGS:
         for p in KEEPS:
             for copies in COPIES:
                 for choice in ("as stated", "repeated"):
-                    add("once", reading, choice, copies, p, max(runs // 2, 1), 250)
+                    add("once", reading, choice, copies, p, runs // 2 or 1, 250)
                     if (reading, choice) != ("corrected", "as stated"):
                         add("table", reading, choice, copies, p, 4 * runs, 1000)
     return listed
@@ -217,7 +218,7 @@ def once(job: Job) -> Errors:
 
 def _estimates(people: People, design: Design, seed: int) -> tuple[Any, Any]:
     """The library's estimates of one randomized data set: product, and raked (RR-Adjustment)."""
-    tally = tally_reports(randomize_codes(people.codes, design, SeededSource(seed)), design)
+    tally = tally_codes(randomize_codes(people.codes, design, SeededSource(seed)), design)
     return (
         mdrr.estimate(tally, design, method="product", projection="clip"),
         mdrr.estimate(tally, design, method="adjust", projection="clip", tolerance=1e-6),
@@ -309,7 +310,7 @@ def dependences(people: People, way: str, p: float, rng: np.random.Generator) ->
     codes = [np.tile(column, people.copies) for column in people.codes]
     reports = randomize_codes(codes, design, SeededSource(int(rng.integers(2**62))))
     if way == "attributes":
-        return mdrr.dependences(tally_reports(reports, design), design, level=None)
+        return mdrr.dependences(tally_codes(reports, design), design, level=None)
     return from_tables(pair_tables(reports.batches[0].codes, people.domain), people.domain)
 
 

@@ -104,7 +104,7 @@ SCHEMAS = {
         out=TEXT, n=WHOLE, method=TEXT, epsilon=NUMBER, fingerprint=FINGERPRINT, simulated=FLAG
     ),
 }  # fmt: skip
-ELSEWHERE = {"securesum", "demo", "reproduce"}
+ELSEWHERE = {"securesum", "demo"}
 """Commands whose JSON their own tests hold."""
 
 

@@ -73,3 +73,9 @@ def test_charts_are_drawn(text, tmp_path):
     assert drawn == set(re.findall(r"\(reproduction/(\w+)\.svg\)", text))
     for path in tmp_path.glob("*.svg"):
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    for name, mark, marks in (
+        ("figure2", "method: Randomized", 2 * 9),
+        ("figure3", "method: RR-Clusters + Adjustment", 4 * 9),
+        ("tables", "who: paper", 72),
+    ):
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").count(mark) >= marks

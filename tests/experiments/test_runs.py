@@ -40,7 +40,7 @@ def test_every_run_is_in_one_job():
         counts.setdefault(tuple(what), []).extend(range(start, stop))
     assert all(sorted(found) == list(range(len(found))) for found in counts.values())
     assert len(counts["figure3", "corrected", "as stated", 1, 0.1]) == 1000
-    assert len(counts["table", "corrected", "as stated", 6, 0.7]) == 20_000
+    assert len(counts["table", "corrected", "as stated", 6, 0.7]) == 60_000
     assert {job[5:7] for job in jobs(1, 1) if job[0] == "once"} == {(0, 1)}
 
 
