@@ -182,13 +182,12 @@ def cases(quick: int = 1) -> Iterator[Case]:
             both,
         )
     design = mdrr.independent(three, epsilon=4.0)
-    yield Case(part, "three attributes, independent, ε = 4", design, first | {"ibu": many}, both)
+    yield Case(part, "three attributes, independent, ε = 4", design, first, both)
     for epsilon in (2.0, 4.62, 15.92):
         design = mdrr.plan(made.domain, n=made.n, epsilon=epsilon).design
         yield Case(made, f"planned, ε = {epsilon:g}", design, {"pairwise": many}, both)
     for people, rounds in ((made, few), (correlated(people=PEOPLE), few), (load("adult"), least)):
-        methods = dict.fromkeys(("ibu", "latent", "correspondence", "auto"), rounds)
-        methods["ibu"] = some if people is made else rounds
+        methods = dict.fromkeys(("latent", "correspondence", "auto"), rounds)
         if people is not made:
             methods = {"product": rounds, "adjust": rounds, "pairwise": rounds} | methods
         design = mdrr.independent(people.domain, epsilon=10.69)

@@ -28,9 +28,9 @@ from benchmarks.people import People
 
 import mdrr
 from benchmarks import runner
-from mdrr.estimation.correspondence import Interactions, interactions
-from mdrr.estimation.margins import one_way
-from mdrr.estimation.tabled import fit_margins
+from mdrr.estimation.axes import Interactions, interactions
+from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.raking import fit_margins
 
 KEPT = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7)
 RESULTS = Path("benchmarks/results/limits.json")
@@ -81,7 +81,8 @@ def work(job: runner.Job) -> dict[str, Any]:
     people = load(name)
     design = mdrr.independent(people.domain, p=p)
     tally = collected(people, design, seed)
-    margins = dict(zip(people.domain.names, one_way(tally, design), strict=True))
+    evidence = Evidence(tally, design)
+    margins = dict(zip(people.domain.names, evidence.margins, strict=True))
     known = {attribute: people.table((attribute,)) for attribute in people.domain.names}
     whole = questions(name)
     asked = replace(whole, tables={key: t for key, t in whole.tables.items() if len(key) == 2})
@@ -95,7 +96,7 @@ def work(job: runner.Job) -> dict[str, Any]:
     measured = {column: asked.errors(answer) for column, answer in found.items()}
     errors = {column: values["query"] for column, values in measured.items()}
     errors["hindsight"] = min(asked.errors(scaled(estimate, by))["query"] for by in SCALES)
-    seen = interactions(tally, design, list(known.values()))
+    seen = interactions(evidence)
     roots = np.sqrt(np.concatenate(list(known.values())))
     weights = np.outer(roots, roots)
     (strength, second), axis = leading(weights * true_interactions(people, seen))
@@ -165,8 +166,7 @@ def _unrelated(people: People, design: mdrr.Design, seed: int) -> Interactions:
     rng = np.random.default_rng(seed)
     codes = tuple(column[rng.permutation(people.n)] for column in people.codes)
     shuffled = People(f"{people.name} shuffled", people.domain, codes, people.about)
-    known = [people.table((name,)) for name in people.domain.names]
-    return interactions(collected(shuffled, design, seed), design, known)
+    return interactions(Evidence(collected(shuffled, design, seed), design))
 
 
 def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from benchmarks.data import People, load
 from benchmarks.metrics import Answer
-from benchmarks.peers import calm, castell, ldpy, pgm
+from benchmarks.peers import calm, castell, ibu, ldpy, pgm
 
 import mdrr
 from mdrr.dependence import from_codes
@@ -86,6 +86,11 @@ def _clustered(method: str, most: int) -> Callable[[People, float, int], Answer]
     return run
 
 
+def _ibu(people: People, epsilon: float, seed: int) -> Answer:
+    design, tally = independent(people.name, epsilon, seed)
+    return ibu.ibu(tally, design)
+
+
 def _free(people: People, epsilon: float, seed: int) -> Answer:
     design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
     return answers(mdrr.estimate(collected(people, design, seed), design, method="auto"))
@@ -141,12 +146,12 @@ for _most in (50, 100, 300):
 _SAME = "RR-Independent's reports, method="
 _LIST += [
     Method("pairwise", "ours", f'{_SAME}"pairwise"', _same_reports("pairwise")),
-    Method("ibu", "ours", f'{_SAME}"ibu"', _same_reports("ibu")),
     Method("latent", "ours", f'{_SAME}"latent"', _same_reports("latent")),
     Method("correspondence", "ours", f'{_SAME}"correspondence"', _same_reports("correspondence")),
     Method("auto", "ours", f'{_SAME}"auto"', _same_reports("auto")),
     Method("plan + auto", "ours", 'mdrr.plan\'s design, method="auto": the defaults', _free),
     Method("pilot + auto", "ours", "two phases: a quarter pilot, then plan + auto", _two_phases),
+    Method("ibu", "peer", "iterative Bayesian update of RR-Independent's tables", _ibu),
     Method("SPL", "peer", "multi-freq-ldpy, ε split evenly", _ldpy("SPL"), "multi_freq_ldpy"),
     Method("SMP", "peer", "multi-freq-ldpy, one attribute each", _ldpy("SMP"), "multi_freq_ldpy"),
     Method(

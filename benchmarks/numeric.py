@@ -17,7 +17,7 @@ import numpy as np
 
 import mdrr
 from mdrr.estimation import bayesian_update, invert, nearest
-from mdrr.estimation.smooth import smoothed_update
+from mdrr.estimation.update import smoothed_update
 from mdrr.matrix import Matrix, banded_matrix, constant_matrix
 from mdrr.numeric import mean, quantiles
 
@@ -135,7 +135,7 @@ design = mdrr.independent(mdrr.Domain((age,)), epsilon=1.0, ordered="banded")
 The band's width is the one whose report says most about the truth (largest mutual information); ε
 is computed from the integers sampled, as for every matrix. The attribute's own distribution is
 estimated by EM with smoothing, its strength chosen on held-out reports: none for spiky attributes.
-`latent` and `ibu` fit it their own way, all other methods start from it, the default too.
+`latent` fits it its own way. All other methods start from it, the default too.
 `mdrr.numeric` gives histogram, mean and quantiles, `mdrr.dependence` the debiased |r|.
 
 ## Error
@@ -168,9 +168,8 @@ are far tighter. A mean is given without one.
 
 How a banded attribute goes with others is seen less well than its own distribution. The noise of
 its inverse lies in few directions, `pairwise` and `correspondence` compare whole tables with it,
-and at small ε they find little. `latent` and `ibu` fit likelihoods and find more; for pairs the
-default leans on latent classes where any attribute is banded. For strong relations at small ε,
-look at `ibu` too.
+and at small ε they find little. `latent` fits a likelihood and finds more; for pairs the default
+leans on latent classes where any attribute is banded.
 """
 
 

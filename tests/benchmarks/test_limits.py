@@ -23,7 +23,8 @@ from benchmarks.methods import collected
 from benchmarks.people import coded
 
 import mdrr
-from mdrr.estimation.correspondence import interactions
+from mdrr.estimation.axes import interactions
+from mdrr.estimation.evidence import Evidence
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks/results/limits.json"
@@ -44,8 +45,7 @@ def people():
 
 def seen_at(people, p, seed):
     design = mdrr.independent(people.domain, p=p)
-    known = [people.table((name,)) for name in people.domain.names]
-    return interactions(collected(people, design, seed), design, known)
+    return interactions(Evidence(collected(people, design, seed), design))
 
 
 def test_whitened_interactions_are_the_true_ones_and_unit_noise(people):

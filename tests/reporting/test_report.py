@@ -398,7 +398,7 @@ def test_estimates_of_other_designs_are_compared_by_name(tmp_path: Path) -> None
     """As many as one likes; the chart shows the first four."""
     other = mdrr.independent(DOMAIN, p=0.6)
     tally = mdrr.tally(mdrr.randomize(PEOPLE, other, source=mdrr.SeededSource(9)), other)
-    methods = ("product", "adjust", "pairwise", "ibu")
+    methods = ("product", "adjust", "pairwise", "correspondence")
     named = {f"RR-Independent, {m}": mdrr.estimate(tally, other, m) for m in methods}
     text = Page(page(tmp_path, truth=PEOPLE, queries=QUERIES, others=named)).text
     for name, estimate in named.items():
