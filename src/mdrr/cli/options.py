@@ -7,9 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-MethodName: TypeAlias = Literal[
-    "auto", "product", "adjust", "pairwise", "latent", "correspondence"
-]
+MethodName: TypeAlias = Literal["auto", "product", "adjust", "pairwise", "latent", "correspondence"]
 """The names of `mdrr.estimation.METHODS`, which help and completion show without loading it."""
 
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]

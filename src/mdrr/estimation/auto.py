@@ -30,6 +30,8 @@ people report four attributes each, and level elsewhere, on data sets that are n
 _HEARD = 0.5
 """How far shares go from what is expected to what halves of the people say. With all of them
 unbiased tables have half the noise, so what is drawn to them gains more than halves can show."""
+_KNOWN = 0.5
+"""The share of people with a record from which on records say more of wide tables than pairs do."""
 _MOST_PAIRS = 100
 """Pairs on which models are compared; of more, some evenly spread over them."""
 
@@ -101,8 +103,9 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
 
 
 def _joint(evidence: Evidence, tables: Tables, base: MixtureJoint | None, seed: int) -> Carried:
-    """One joint for all tables: the records and classes made to carry them, or classes alone."""
-    if base is None or len(evidence.design.domain) < 3:
+    """One joint for all tables: made of records where most people's are known, else of classes."""
+    known = 0.0 if base is None else 1 - float(base.weights.sum())
+    if base is None or known < _KNOWN or len(evidence.design.domain) < 3:
         return carried(evidence, tables, seed)
     return refitted(base, {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2})
 

@@ -108,9 +108,8 @@ def _independent(margins: Mapping[str, Array], targets: Mapping[tuple[str, str],
 
 
 def refitted(joint: MixtureJoint, targets: Mapping[tuple[str, str], Array]) -> Carried:
-    """A joint made to carry the given pair tables, from where it stands."""
-    sweeps = _RECORD_SWEEPS if joint.pinned else _SWEEPS
-    return _climbed(joint, _Blocks.make(joint.domain, targets), sweeps)
+    """A joint with records made to carry the given pair tables, from where it stands."""
+    return _climbed(joint, _Blocks.make(joint.domain, targets), _RECORD_SWEEPS)
 
 
 def _climbed(joint: MixtureJoint, blocks: _Blocks, sweeps: int) -> Carried:
