@@ -101,7 +101,7 @@ def test_tables_go_into_files(library):
         ),
         ("--method pairwise --option shrink=2", "it is true or false, not '2'"),
         ("--option classes=many", "--option classes=many: it is a whole number, not 'many'"),
-        ("--method ibu --option tolerance=nan", "it is a number, not 'nan'"),
+        ("--method adjust --option tolerance=nan", "it is a number, not 'nan'"),
         ("--option classes", "give each option once, as classes=VALUE"),
         ("--option classes=2 --option classes=3", "give each option once, as classes=VALUE"),
         ("--option seed=-1", "seed=-1 must be a whole number, at least 0"),
@@ -228,3 +228,53 @@ def test_a_table_too_large_for_intervals_is_still_given(folder, monkeypatch):
     (table,) = answer("estimate tally.json -d design.json --table smokes,visits")["tables"]
     assert {cell["low"] for cell in table["cells"]} == {None}
     assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)
+
+
+@pytest.fixture
+def saved(folder):
+    done("estimate tally.json -d design.json --method product --table age -o est.npz")
+
+
+def test_a_saved_estimate_answers_as_the_reports_do(saved):
+    """The reports and the design are gone, so nothing can be fitted again."""
+    commands = [
+        "query {} \"smokes == 'yes' and age >= 18\"",
+        "estimate {} --table smokes,visits",
+        "synth {} --how sample --n 20 --seed 3 -o s.csv",
+    ]
+    reports = "tally.json -d design.json --method product"
+    wanted = [answer(command.format(reports)) for command in commands]
+    records = Path("s.csv").read_text()
+    for name in ("tally.json", "design.json", "reports.parquet"):
+        Path(name).unlink()
+    assert [answer(command.format("est.npz")) for command in commands] == wanted
+    assert Path("s.csv").read_text() == records
+    assert "Wrote again.npz" in done("estimate est.npz --table smokes -o again.npz")
+    assert answer("query again.npz insured") == answer("query est.npz insured")
+
+
+def test_a_report_is_written_from_a_saved_estimate(saved):
+    fields = answer("report est.npz -o r.html")
+    assert (fields["n"], fields["method"]) == (600, "product")
+    assert "600" in Path("r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "complaint"),
+    [
+        ("query est.npz --method latent insured", "is estimated already: leave out --method"),
+        ("query est.npz tally.json -d design.json insured", "give a saved estimate alone"),
+        ("query est.npz -d other.json insured", "was estimated under another design than other"),
+        ("query none.npz insured", "there is no file 'none.npz'"),
+        ("query bad.npz insured", "bad.npz: this is not a saved estimate"),
+        ("query tally.json insured", "reports need the --design they were made under"),
+        ("query est.npz", "est.npz is a file. The expression is missing"),
+        ("tally est.npz -d design.json -o t.json", "is a saved estimate, and a tally is needed"),
+        ("privacy est.npz", "est.npz is a saved estimate, and a design is needed here"),
+        ("estimate est.npz --table ages -o est.npz", "would be written over what is read"),
+    ],
+)
+def test_a_saved_estimate_that_cannot_be_used(saved, command, complaint):
+    done("design survey.toml --p 0.6 -o other.json")
+    Path("bad.npz").write_bytes(b"nothing")
+    assert complaint in refusal(command)

@@ -9,22 +9,30 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_estimate, read_names
+from mdrr.cli.inputs import SAVED, keep_apart, load_fit, read_names
 from mdrr.cli.methods import read_options
-from mdrr.cli.options import AsJson, Counted, DesignFile, Level, MaybeOut, Method, MethodOption
+from mdrr.cli.options import (
+    AsJson,
+    Estimable,
+    EstimateDesign,
+    Level,
+    MaybeOut,
+    Method,
+    MethodOption,
+)
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
-    from mdrr.estimation import Table
+    from mdrr.estimation import Estimate, Table
 
 EXAMPLE = "mdrr estimate tally.json --design design.json --table sex,income"
 
 
 def estimate(
-    reports: Counted,
-    design: DesignFile,
+    reports: Estimable,
+    design: EstimateDesign = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -42,19 +50,19 @@ def estimate(
     out: MaybeOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate tables of the true distribution from randomized reports."""
+    """Estimate tables of the true distribution; with -o estimate.npz, save the estimate."""
     from mdrr.estimation.result import check_names
 
     keep_apart(out, [*reports, design])
-    made = load_design(design)
+    words = [*(option or ()), *_projection(method, projection)]
+    made, fit = load_fit(reports, design, method, words, quiet=as_json)
     asked = [read_names(text, made.domain.names) for text in table or ()]
     asked = asked or [(name,) for name in made.domain.names]
     for names in asked:
         check_names(made.domain, names)
     if out is not None:
         _check_out(out, asked)
-    words = [*(option or ()), *_projection(method, projection)]
-    found = load_estimate(reports, made, method, words, quiet=as_json)
+    found = fit()
     tables = [found.table(*names, level=level) for names in asked]
     fields = {
         "n": found.n,
@@ -66,7 +74,7 @@ def estimate(
     if why is not None:
         fields["why"] = why
     if out is not None:
-        _write(out, fields, tables)
+        _write(out, found, fields, tables)
     if as_json:
         print_json(fields)
         return
@@ -77,8 +85,10 @@ def estimate(
     print_text(f"{found.n:,} reports, method {found.method}, {level:.0%} intervals.")
     if why is not None:
         print_text(f"How: {why}.")
+    if out is not None and out.suffix.lower() == SAVED:
+        print_text(f"Wrote {out}. 'mdrr query', 'synth' and 'report' take it instead of reports.")
     for each in tables:
-        say_bias(made, method, each.attributes)
+        say_bias(made, found.method, each.attributes)
 
 
 def say_bias(design: Design, method: str, names: Sequence[str]) -> None:
@@ -138,7 +148,7 @@ def _projection(method: str, projection: str | None) -> list[str]:
 def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
     from mdrr.files.tables import file_format
 
-    if out.suffix.lower() != ".json":
+    if out.suffix.lower() not in (".json", SAVED):
         file_format(out)
         if len(asked) != 1:
             raise MdrrError(
@@ -147,10 +157,12 @@ def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
             )
 
 
-def _write(out: Path, fields: dict[str, Any], tables: list[Table]) -> None:
+def _write(out: Path, found: Estimate, fields: dict[str, Any], tables: list[Table]) -> None:
     from mdrr.files import write_tables, write_text
 
-    if out.suffix.lower() == ".json":
+    if out.suffix.lower() == SAVED:
+        found.save(out)
+    elif out.suffix.lower() == ".json":
         write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
     else:
         from mdrr.estimation.result import MOST_INTERVALS

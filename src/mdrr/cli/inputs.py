@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+SAVED = ".npz"
+"""The ending of a saved estimate, a zip of NumPy arrays."""
+
 _KINDS = {
     "a tally": {"mdrr-tally"},
     "a design": {"mdrr", "questionnaires"},
@@ -35,6 +38,7 @@ _MAKES = {
     "a design": "'mdrr design SURVEY --p 0.7 -o design.json' makes one",
     "a tally": "'mdrr tally REPORTS --design DESIGN -o tally.json' makes one",
     "a survey file": "It is TOML and declares the attributes",
+    "a saved estimate": "'mdrr estimate REPORTS --design DESIGN -o estimate.npz' makes one",
 }
 
 
@@ -43,8 +47,8 @@ def kind_of(path: Path) -> str | None:
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".gz"):
         return "a table of people or reports"
-    if suffix == ".toml":
-        return "a survey file"
+    if suffix in (".toml", SAVED):
+        return "a survey file" if suffix == ".toml" else "a saved estimate"
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -172,7 +176,7 @@ def load_tally(
     def read(path: Path) -> Tally:
         return Tally.from_json(path.read_text(encoding="utf-8"), design)
 
-    others = (".json", ".toml")  # a survey file is refused by its kind
+    others = (".json", ".toml", SAVED)  # what is no tally is refused by its kind
     tallies = [path for path in paths if path.suffix.lower() in others]
     reports = [path for path in paths if path not in tallies]
     if tallies and reports and not different_people:
@@ -203,27 +207,45 @@ def load_tally(
     return total
 
 
-def load_estimate(
-    reports: Sequence[Path],
-    design: Design,
+def load_fit(
+    paths: Sequence[Path],
+    design: Path | None,
     method: str,
     words: Sequence[str] | None = None,
     *,
     quiet: bool = False,
-) -> Estimate:
-    """The estimate of a method from tallies and reports.
+) -> tuple[Design, Callable[[], Estimate]]:
+    """The design, and a function that gives the estimate: by fitting, or as it was saved.
 
     Arguments:
-        reports: what to read.
-        design: the design they were made under.
+        paths: tallies and reports, or one saved estimate.
+        design: the design they were made under; a saved estimate holds its own.
         method: the estimator.
         words: its options, written NAME=VALUE.
         quiet: show no progress.
     """
     from mdrr.cli.methods import estimated, read_options
+    from mdrr.estimation import Estimate
 
     chosen = read_options(method, words or ())
-    return estimated(load_tally(reports, design, quiet=quiet), design, method, chosen)
+    if any(path.suffix.lower() == SAVED for path in paths):
+        if len(paths) > 1:
+            raise MdrrError("give a saved estimate alone: no reports can be added to it")
+        if method != "auto" or chosen:
+            raise MdrrError(f"{paths[0]} is estimated already: leave out --method and --option")
+        kept = _load(
+            paths[0], "a saved estimate", lambda path: Estimate.from_bytes(path.read_bytes())
+        )
+        held = kept.evidence.design
+        if design is not None and load_design(design) != held:
+            raise MdrrError(f"{paths[0]} was estimated under another design than {design}")
+        for doubt in kept.notes.get("warnings", ()):
+            note(f"Warning: {doubt}")
+        return held, lambda: kept
+    if design is None:
+        raise MdrrError("reports need the --design they were made under")
+    made = load_design(design)
+    return made, lambda: estimated(load_tally(paths, made, quiet=quiet), made, method, chosen)
 
 
 def say_unchecked(paths: Sequence[Path]) -> None:

@@ -52,6 +52,22 @@ Counted: TypeAlias = Annotated[
         help="Tallies (.json) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
     ),
 ]
+Estimable: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="REPORTS",
+        help="Tallies (.json), reports (.parquet .csv .jsonl; - is CSV on stdin), or a saved "
+        "estimate (.npz), which is not fitted again.",
+    ),
+]
+EstimateDesign: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--design",
+        "-d",
+        help="The design (JSON) the reports are made under; a saved estimate holds its own.",
+    ),
+]
 Method: TypeAlias = Annotated[
     MethodName, typer.Option("--method", help="The estimator; docs/estimators.md explains each.")
 ]

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from mdrr.cli.estimate import say_bias
-from mdrr.cli.inputs import keep_apart, kind_of, load_design, load_estimate
-from mdrr.cli.options import AsJson, DesignFile, Level, Method, MethodOption
+from mdrr.cli.inputs import keep_apart, kind_of, load_fit
+from mdrr.cli.options import AsJson, EstimateDesign, Level, Method, MethodOption
 from mdrr.cli.screen import print_answer
 from mdrr.errors import MdrrError
 
@@ -22,12 +22,12 @@ def query(
         list[str],
         typer.Argument(
             metavar="REPORTS... EXPRESSION",
-            help="Tallies (.json) or reports (.parquet .csv .jsonl; - is CSV on stdin), then who "
-            "is counted. Names with hyphens or spaces stand in `backticks`, and then the whole "
-            "expression between single quotes.",
+            help="Tallies (.json), reports (.parquet .csv .jsonl; - is CSV on stdin) or a saved "
+            "estimate (.npz), then who is counted. Names with hyphens or spaces stand in "
+            "`backticks`, and then the whole expression between single quotes.",
         ),
     ],
-    design: DesignFile,
+    design: EstimateDesign = None,
     method: Method = "auto",
     option: MethodOption = None,
     level: Level = 0.95,
@@ -44,15 +44,15 @@ def query(
 
     reports, where = _told_apart(words)
     keep_apart(None, [*reports, design])
-    made = load_design(design)
+    made, fit = load_fit(reports, design, method, option, quiet=as_json)
     wanted = Query.of(where, made.domain)
-    found = load_estimate(reports, made, method, option, quiet=as_json)
-    say_bias(made, method, wanted.attributes)
+    found = fit()
+    say_bias(made, found.method, wanted.attributes)
     of = "population" if population else "people"
     count = found.count(wanted, level=level, of=of)  # type: ignore[arg-type]
     fields = {key: getattr(count, key) for key in ("n", "value", "low", "high", "share")}
     print_answer(
-        {"where": where, **fields, "level": level, "method": method, "of": of},
+        {"where": where, **fields, "level": level, "method": found.method, "of": of},
         f"{count.value:,.0f} of {count.n:,} people ({count.share:.1%}), "
         f"{level:.0%} interval {count.low:,.0f} to {count.high:,.0f}",
         as_json=as_json,

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
+from mdrr.cli.inputs import check_ending, keep_apart, load_fit
 from mdrr.cli.methods import estimated, read_options
-from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodName, MethodOption, Out
+from mdrr.cli.options import (
+    AsJson,
+    Estimable,
+    EstimateDesign,
+    Method,
+    MethodName,
+    MethodOption,
+    Out,
+)
 from mdrr.cli.screen import print_json, print_text, progress
 from mdrr.errors import EstimateError
 
@@ -22,9 +30,9 @@ EXAMPLE = "mdrr report tally.json --design design.json -o report.html"
 
 
 def report(
-    reports: Counted,
-    design: DesignFile,
+    reports: Estimable,
     out: Out,
+    design: EstimateDesign = None,
     method: Method = "auto",
     option: MethodOption = None,
     compare: Annotated[
@@ -52,14 +60,13 @@ def report(
 
     keep_apart(out, [*reports, design, truth])
     check_ending(out, ".html", "the page is HTML")
-    chosen = read_options(method, option or ())
     for name in compare or ():
         read_options(name, ())
-    made = load_design(design)
+    made, fit = load_fit(reports, design, method, option, quiet=as_json)
     true = None if truth is None else _records(truth, made)
-    tally = load_tally(reports, made, quiet=as_json)
     with progress("Writing the report", quiet=as_json) as done:
-        found = estimated(tally, made, method, chosen)
+        found = fit()
+        tally = found.evidence.tally
         others = [estimated(tally, made, name) for name in compare or ()]
         done(0.3)
         write_report(

@@ -6,17 +6,17 @@ from typing import Annotated, Literal
 
 import typer
 
-from mdrr.cli.inputs import keep_apart, load_design, load_estimate
-from mdrr.cli.options import AsJson, Counted, DesignFile, Method, MethodOption, Out
+from mdrr.cli.inputs import keep_apart, load_fit
+from mdrr.cli.options import AsJson, Estimable, EstimateDesign, Method, MethodOption, Out
 from mdrr.cli.screen import print_answer
 
 EXAMPLE = "mdrr synth tally.json --design design.json --how sample --n 10000 -o synthetic.csv"
 
 
 def synth(
-    reports: Counted,
-    design: DesignFile,
+    reports: Estimable,
     out: Out,
+    design: EstimateDesign = None,
     n: Annotated[
         int | None,
         typer.Option("--n", "-n", help="How many records. Default: as many as people reported."),
@@ -37,10 +37,10 @@ def synth(
     from mdrr.synthesis import synthesize
 
     keep_apart(out, [*reports, design])
-    found = load_estimate(reports, load_design(design), method, option, quiet=as_json)
+    found = load_fit(reports, design, method, option, quiet=as_json)[1]()
     written = write_tables(out, [synthesize(found, n, how=how, seed=seed, backend="pyarrow")])
     print_answer(
-        {"n": written, "how": how, "method": method, "out": str(out)},
+        {"n": written, "how": how, "method": found.method, "out": str(out)},
         f"Wrote {written:,} synthetic records to {out}.",
         as_json=as_json,
     )
