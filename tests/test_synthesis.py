@@ -1,5 +1,7 @@
 """Synthetic microdata: repeats that sum to n exactly, and draws."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from mdrr.errors import EstimateError
 from mdrr.estimation import estimate
-from mdrr.protocols import clustered
+from mdrr.protocols import clustered, independent
 from mdrr.synthesis import largest_remainder, synthesize
 from tests.cases import domain_of
 from tests.people import distribution, records, reported
@@ -43,13 +45,30 @@ def test_the_largest_remainders_get_what_is_left():
 @pytest.mark.parametrize("n", [1, 100, None, 50_000])
 def test_repeated_records_have_the_estimates_frequencies(method, n):
     found = estimate(TALLY, DESIGN, method)
-    frame = synthesize(found, n, backend="pandas")
+    frame = synthesize(found, n, how="repeat", backend="pandas")
     assert len(frame) == (n or 3000)
     whole = found.to_frame("pandas").set_index(["a", "b", "c"])["probability"]
     seen = frame.groupby(["a", "b", "c"]).size().reindex(whole.index, fill_value=0)
     assert seen.sum() == len(frame), "no record outside the support"
     assert (np.abs(seen - whole * len(frame)) < 1 + 1e-6).all()
-    assert frame.equals(synthesize(found, n, backend="pandas"))
+    assert frame.equals(synthesize(found, n, how="repeat", backend="pandas"))
+
+
+def test_records_keep_the_tables_however_many_combinations_there_are():
+    """1,000 records of 656,100 combinations: repeating the likeliest would lose nearly all mass.
+
+    The distance of a drawn table with k cells from its own law is on average at most
+    Σ √(p/n·2/π)/2 ≤ √(k/(2πn)); three times that allows for chance.
+    """
+    domain = domain_of(9, 9, 9, 9, 10, 10)
+    design = independent(domain, epsilon=12.0)
+    found = estimate(reported(records(distribution(domain, 2), 1000, 2), design, 2), design)
+    frame = synthesize(found, 1000, seed=5, backend="pandas")
+    for first, second in combinations(domain.names, 2):
+        table = found.table(first, second).to_frame("pandas").set_index([first, second])
+        seen = frame.groupby([first, second]).size().reindex(table.index, fill_value=0) / 1000
+        distance = np.abs(seen - table["probability"]).sum() / 2
+        assert distance < 3 * np.sqrt(len(table) / (2 * np.pi * 1000))
 
 
 def test_drawn_records_follow_the_seed():

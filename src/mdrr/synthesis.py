@@ -1,4 +1,4 @@
-"""Synthetic microdata from an estimate (section 3.2): repeat combinations, or draw them."""
+"""Synthetic microdata from an estimate: records drawn, or combinations repeated (section 3.2)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def synthesize(
     estimate: Estimate,
     n: int | None = None,
     *,
-    how: Literal["repeat", "sample"] = "repeat",
+    how: Literal["sample", "repeat"] = "sample",
     seed: int | None = None,
     backend: str | None = None,
 ) -> Any:
@@ -48,8 +48,10 @@ def synthesize(
     Arguments:
         estimate: the joint distribution.
         n: how many records; as many as people reported by default.
-        how: `"repeat"` repeats each combination as its frequency dictates (largest remainder, the
-            same every time); `"sample"` draws records, at any dimension.
+        how: `"sample"` draws records, at any dimension; their tables are the estimate's but for the
+            chance of the draw. `"repeat"` is the paper's: each combination is repeated as its
+            frequency dictates (largest remainder, the same every time). It drops every combination
+            that is rarer than about one in n, so keep it for domains much smaller than n.
         seed: for `"sample"`, to get the same records again.
         backend: `"polars"`, `"pandas"` or `"pyarrow"`.
     """

@@ -184,7 +184,9 @@ def test_what_cannot_be_weighed_is_refused(folder):
 
 
 def test_repeated_records_have_the_estimated_shares(library):
-    assert "Wrote 600 synthetic records" in done("synth tally.json -d design.json -o s.parquet")
+    assert "Wrote 600 synthetic records" in done(
+        "synth tally.json -d design.json --how repeat -o s.parquet"
+    )
     table = pyarrow.parquet.read_table("s.parquet")
     shares = pa.compute.mean(pa.compute.equal(table["smokes"], "yes")).as_py()
     # each of the 36 combinations is rounded by less than one record
@@ -192,7 +194,7 @@ def test_repeated_records_have_the_estimated_shares(library):
 
 
 def test_drawn_records_are_as_many_as_asked_and_come_again(folder):
-    done("synth tally.json -d design.json --how sample -n 50 --seed 3 -o a.csv")
+    done("synth tally.json -d design.json -n 50 --seed 3 -o a.csv")
     fields = answer("synth tally.json -d design.json --how sample -n 50 --seed 3 -o b.csv")
     assert fields == {"n": 50, "how": "sample", "method": "auto", "out": "b.csv"}
     assert Path("a.csv").read_text() == Path("b.csv").read_text()

@@ -10,7 +10,7 @@ from mdrr.cli.inputs import keep_apart, load_fit
 from mdrr.cli.options import AsJson, Estimable, EstimateDesign, Method, MethodOption, Out
 from mdrr.cli.screen import print_answer
 
-EXAMPLE = "mdrr synth tally.json --design design.json --how sample --n 10000 -o synthetic.csv"
+EXAMPLE = "mdrr synth tally.json --design design.json --n 10000 -o synthetic.csv"
 
 
 def synth(
@@ -22,9 +22,12 @@ def synth(
         typer.Option("--n", "-n", help="How many records. Default: as many as people reported."),
     ] = None,
     how: Annotated[
-        Literal["repeat", "sample"],
-        typer.Option(help="Repeat each combination as often as is likely, or draw at random."),
-    ] = "repeat",
+        Literal["sample", "repeat"],
+        typer.Option(
+            help="Draw records at random, or repeat each combination as often as is likely (the "
+            "paper's way, which drops rare combinations)."
+        ),
+    ] = "sample",
     method: Method = "auto",
     option: MethodOption = None,
     seed: Annotated[
@@ -32,7 +35,7 @@ def synth(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write synthetic records whose distribution is the estimated one."""
+    """Write synthetic records drawn from the estimated distribution."""
     from mdrr.files import write_tables
     from mdrr.synthesis import synthesize
 
