@@ -3,6 +3,7 @@
     python -m benchmarks.accuracy              # everything; stop it and start it again as you like
     python -m benchmarks.accuracy --quick      # minutes: Adult and the network, three budgets
     python -m benchmarks.accuracy --again auto,latent       # these methods anew, the rest as kept
+    python -m benchmarks.accuracy --methods auto --seeds 2  # these alone; other rows stay as they are
     python -m benchmarks.accuracy --page       # docs/accuracy.md from benchmarks/results alone
 
 Three of the data sets are held out: defaults are not chosen by looking at results on them (but for
@@ -164,7 +165,33 @@ def execute(asked: argparse.Namespace) -> None:
             )
         raise SystemExit
     RESULTS.parent.mkdir(exist_ok=True)
+    if RESULTS.exists():
+        results = kept_beside(results, json.loads(RESULTS.read_text()))
     RESULTS.write_text(runner.written(results))
+
+
+def kept_beside(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """New results, and the old ones of whatever was not run again.
+
+    A run of some methods, or on a machine that never ran the others, leaves theirs as they are.
+    """
+
+    def key(row: dict[str, Any]) -> tuple[Any, ...]:
+        return row["data"], row["epsilon"], row.get("method")
+
+    places = {name: i for i, name in enumerate(DATA)}
+    order = {method: i for i, method in enumerate(METHODS)}
+    merged = dict(new)
+    for part in ("rows", "choices"):
+        made = {key(row): row for row in old[part] if row.get("method", "auto") in METHODS}
+        made |= {key(row): row for row in new[part]}
+        merged[part] = sorted(
+            made.values(),
+            key=lambda row: (places[row["data"]], row["epsilon"], order.get(row.get("method"), 0)),
+        )
+    merged["people"] = old["people"] | new["people"]
+    merged["versions"] = {k: v or old["versions"].get(k) for k, v in new["versions"].items()}
+    return merged
 
 
 if __name__ == "__main__":
