@@ -222,3 +222,32 @@ def test_a_plan_is_shown_with_a_line_per_candidate():
     head, *rows = repr(found).splitlines()
     assert head == "<Plan for 5,000 people at ε = 3, the best first"
     assert [row.split(":")[0].strip() for row in rows] == [c.name for c in found.candidates]
+
+
+def test_the_size_of_counts_decides_who_is_asked_what():
+    """Counts of half of a table weigh a pair of 4 cells against one of 36 otherwise than rare ones.
+
+    A count of half of the combinations costs √(r/(r−1)) a unit of standard error, about the same
+    for both; one of a thousandth is one cell, which costs √r: three times as much of 36 as of 4.
+    """
+    sizes = (2, 2, 6, 6)
+    domain = Domain(
+        tuple(Attribute(f"x{j}", tuple(map(str, range(k)))) for j, k in enumerate(sizes))
+    )
+    tables = [("x0", "x1"), ("x2", "x3")]
+
+    def asked(coverage):
+        design = best_split(domain, tables, 2.0, n=1000, coverage=coverage)
+        total = sum(q.weight for q in design.questionnaires)
+        large = [q.weight for q in design.questionnaires if {"x2", "x3"} <= set(q.attributes)]
+        return sum(large) / total
+
+    assert asked(0.001) > asked(0.5) + 0.05
+    rare, common = (
+        plan(domain, n=1000, epsilon=2.0, workload=tables, coverage=share) for share in (0.001, 0.5)
+    )
+    designs = [
+        next(c.design for c in found.candidates if c.name == "split questionnaire")
+        for found in (rare, common)
+    ]
+    assert designs[0] != designs[1]

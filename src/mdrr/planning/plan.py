@@ -188,7 +188,7 @@ def plan(
     tables = _tables(domain, workload)
     assumed = dependences or assume(domain)
     found = []
-    for name, design in _designs(domain, tables, epsilon, n, dependences, worth):
+    for name, design in _designs(domain, tables, epsilon, n, dependences, coverage, worth):
         predicted = predict(design, n, tables, dependences=assumed, coverage=coverage, worth=worth)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
@@ -243,6 +243,7 @@ def _designs(
     epsilon: float,
     n: int,
     dependences: Dependences | None,
+    coverage: float,
     worth: float,
 ) -> Iterable[tuple[str, Design]]:
     most = min(epsilon, _EXACT)
@@ -275,7 +276,9 @@ def _designs(
     if any(len(names) > 2 for names in tables):
         kinds["split questionnaire, by pairs"] = _parts(tables)
     for name, wanted in kinds.items():
-        best = best_split(domain, wanted, most, n=n, dependences=dependences, worth=worth)
+        best = best_split(
+            domain, wanted, most, n=n, dependences=dependences, coverage=coverage, worth=worth
+        )
         if best is not None:
             yield name, best
 

@@ -103,6 +103,7 @@ def best_split(
     *,
     n: int,
     dependences: Dependences | None = None,
+    coverage: float = 0.1,
     worth: float = WORTH,
 ) -> Design | None:
     """The split questionnaire whose unbiased tables err least, or None where no subset fits.
@@ -115,9 +116,9 @@ def best_split(
         domain: what can be asked.
         tables: the attributes of each table that matters.
         epsilon: the budget of each person.
-        n: how many people will report; with dependences, the fewer the less pays what only many
-            can show.
+        n: how many people will report; with few people, weak dependences are not worth measuring.
         dependences: how far a pair may be from the product of its margins; any distance if None.
+        coverage: the share of a table's combinations in a typical count.
         worth: how many per cent of wider tables' error one of single attributes' is worth.
     """
     wide: list[Names] = [table for table in tables if len(table) > 1]
@@ -138,7 +139,7 @@ def best_split(
             places=np.array([[domain.index(t[0]), domain.index(t[-1])] for t in every]),
             sizes=np.array(domain.shape, dtype=np.float64),
             bias=np.array([product_bias(domain, table, dependences) for table in every]),
-            scales=_scales(domain, wanted, others),
+            scales=_scales(domain, wanted, others, coverage),
         )
 
     trade = Trade(goal(wide or alone, spare), goal(alone, []) if wide and alone else None, worth)
@@ -157,11 +158,17 @@ def best_split(
     )
 
 
-def _scales(domain: Domain, tables: Sequence[Names], spare: Sequence[Names]) -> Array:
+def _scales(
+    domain: Domain, tables: Sequence[Names], spare: Sequence[Names], coverage: float
+) -> Array:
     """What a unit of standard error costs: tables of each width weigh as much as another's."""
     widths = Counter(len(table) for table in tables)
-    unit = [relative_error(1.0, cells_in(domain, t), 0.1) / widths[len(t)] for t in tables]
-    rest = [_SPARE * relative_error(1.0, cells_in(domain, t), 0.1) / len(domain) for t in spare]
+
+    def cost(table: Names) -> float:
+        return relative_error(1.0, cells_in(domain, table), coverage)
+
+    unit = [cost(table) / widths[len(table)] for table in tables]
+    rest = [_SPARE * cost(table) / len(domain) for table in spare]
     return np.array([*unit, *rest])
 
 
