@@ -1,11 +1,11 @@
-"""One cluster: the unbiased inverse, its dispersion, and the iterative Bayesian update."""
+"""One cluster: the unbiased inverse and its dispersion."""
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 from mdrr.errors import EstimateError
-from mdrr.estimation.invert import bayesian_update, dispersion, frequencies, invert
+from mdrr.estimation.invert import dispersion, invert
+from mdrr.estimation.update import frequencies
 from mdrr.matrix import constant_matrix
 from tests.cases import dense_form, uneven
 from tests.chance import z
@@ -57,52 +57,6 @@ def test_inverse_and_dispersion_are_unbiased(matrix):
     products = centred[:, :, None] * centred[:, None, :]
     found, spread = products.mean(axis=0), products.std(axis=0) / np.sqrt(trials)
     assert (np.abs(found - truth) < z() * spread).all()
-
-
-@pytest.mark.parametrize("matrix", MATRICES)
-def test_the_update_equals_the_inverse_where_that_is_proper(matrix):
-    pi = np.random.default_rng(3).dirichlet(np.full(matrix.cells, 5.0))
-    counts = matrix.forward(pi) * 1e6
-    found = bayesian_update(counts, matrix, tolerance=1e-13)
-    assert found.stopped == "tolerance"
-    np.testing.assert_allclose(found.distribution, invert(counts, matrix), atol=1e-8)
-
-
-@pytest.mark.parametrize("matrix", MATRICES)
-def test_the_update_is_the_likelihoods_maximum(matrix):
-    counts = np.array([70, 4, 30, 1])[: matrix.outcomes]
-    found = bayesian_update(counts, matrix, tolerance=1e-13)
-    table = table_of(matrix)
-
-    def loss(x):
-        return -(counts * np.log(x @ table)).sum()
-
-    best = minimize(
-        loss,
-        np.full(matrix.cells, 1 / matrix.cells),
-        bounds=[(0, 1)] * matrix.cells,
-        constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
-        method="SLSQP",
-        options={"ftol": 1e-12},
-    )
-    assert (invert(counts, matrix) < 0).any(), "else this tests nothing new"
-    assert loss(found.distribution) <= best.fun + 1e-6
-    assert found.distribution.sum() == pytest.approx(1)
-
-
-def test_the_update_says_why_it_stopped_and_can_go_on():
-    matrix = constant_matrix(4, p=0.2)
-    counts = [40, 30, 20, 10]
-    short = bayesian_update(counts, matrix, sweeps=3)
-    assert (short.stopped, short.sweeps) == ("sweeps", 3)
-    assert short.change > 1e-9
-    again = bayesian_update(counts, matrix, start=short.distribution)
-    whole = bayesian_update(counts, matrix)
-    assert again.stopped == whole.stopped == "tolerance"
-    assert again.change < 1e-9
-    assert again.sweeps == whole.sweeps - 3
-    loose = bayesian_update(counts, matrix, tolerance=1e-3)
-    assert loose.sweeps < whole.sweeps
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdrr.errors import EstimateError
-from mdrr.estimation.joint import Factor, ProductJoint, WeightedJoint
+from mdrr.estimation.joint import Factor, ProductJoint
+from mdrr.estimation.mixture import MixtureJoint, Pinned
 from mdrr.query import Query
 from mdrr.terms import Term
 from tests.cases import domain_of
@@ -31,12 +32,34 @@ def product_joint(seed=0) -> ProductJoint:
     )
 
 
-def weighted_joint(seed=0) -> WeightedJoint:
+def classes_joint(seed=0) -> MixtureJoint:
+    """Three classes, one of no weight; a category that one class does not have."""
     rng = np.random.default_rng(seed)
-    columns = tuple(rng.integers(size, size=9).astype(np.uint8) for size in D.shape)
+    tables = [rng.dirichlet(np.ones(size), 3).T for size in D.shape]
+    tables[3][0, 1] = 0
+    tables[3] /= tables[3].sum(axis=0)
+    return MixtureJoint(D, np.array([0.7, 0.3, 0.0]), tuple(tables))
+
+
+def pinned_joint(seed=0) -> MixtureJoint:
+    """The same with records: of (b, d), of (a, b, c), of everything, and twice the same one."""
+    base, rng = classes_joint(seed), np.random.default_rng(seed + 1)
+    groups = []
+    for places, count in (((1, 3), 5), ((0, 1, 2), 4), ((0, 1, 2, 3), 3)):
+        codes = np.stack([rng.integers(D.shape[j], size=count) for j in places], axis=1)
+        codes[-1] = codes[0]
+        groups.append((places, codes.astype(np.uint8), rng.gamma(0.5, size=(count, 3))))
+    total = sum(shares.sum() for *_, shares in groups) + base.weights.sum()
+    pinned = tuple(Pinned(places, codes, shares / total) for places, codes, shares in groups)
+    return MixtureJoint(D, base.weights / total, base.tables, pinned)
+
+
+def records_joint(seed=0) -> MixtureJoint:
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(size, size=9).astype(np.uint8) for size in D.shape]
     weights = rng.dirichlet(np.ones(9))
     weights[3] = 0
-    return WeightedJoint(D, columns, weights / weights.sum())
+    return MixtureJoint.of_records(D, columns, weights / weights.sum())
 
 
 def whole(joint) -> np.ndarray:
@@ -45,12 +68,20 @@ def whole(joint) -> np.ndarray:
         ca, b, d = (factor.values for factor in joint.factors)
         return np.einsum("ca,b,d->abcd", ca, b, d)
     table = np.zeros(D.shape)
-    for row, weight in zip(zip(*joint.columns, strict=True), joint.weights, strict=True):
-        table[tuple(int(v) for v in row)] += weight
+    for cell in np.ndindex(D.shape):
+        for z, weight in enumerate(joint.weights):
+            table[cell] += weight * np.prod([t[v, z] for t, v in zip(joint.tables, cell)])
+        for group in joint.pinned:
+            for codes, shares in zip(group.codes, group.shares, strict=True):
+                if any(cell[j] != code for j, code in zip(group.places, codes, strict=True)):
+                    continue
+                free = [j for j in range(len(D)) if j not in group.places]
+                for z, share in enumerate(shares):
+                    table[cell] += share * np.prod([joint.tables[j][cell[j], z] for j in free])
     return table
 
 
-JOINTS = [product_joint(), weighted_joint()]
+JOINTS = [product_joint(), classes_joint(), pinned_joint(), pinned_joint(3), records_joint()]
 EVERY = [("a",), ("d", "a"), ("c", "b"), ("a", "c"), ("d", "c", "b"), ("b", "a", "d", "c")]
 
 
@@ -149,3 +180,11 @@ def test_a_domain_far_too_large_to_enumerate_is_answered():
     query = Query.of({name: [f"{name}1"] for name in large.names}, large)
     assert joint.mass(query) == pytest.approx(1e-50)
     assert len(joint.sample(10, np.random.default_rng(0))) == 50
+
+
+@pytest.mark.parametrize("joint", JOINTS)
+def test_a_joint_is_the_same_after_it_was_written_down(joint):
+    again = type(joint).from_arrays(D, joint.to_arrays())
+    np.testing.assert_array_equal(again.table(D.names), joint.table(D.names))
+    drawn = [each.sample(50, np.random.default_rng(1)) for each in (joint, again)]
+    assert all((a == b).all() for a, b in zip(*drawn, strict=True))

@@ -6,8 +6,8 @@ import pytest
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import EstimateError, TallyError
 from mdrr.estimation import estimate, invert, product
-from mdrr.estimation.invert import bayesian_update
 from mdrr.estimation.project import clip_rescale, nearest
+from mdrr.estimation.update import bayesian_update
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.tallies import tally_codes
@@ -165,3 +165,10 @@ def test_uneven_matrices_are_inverted_whole():
     truth = distribution(design.domain, 6)
     found = product(reported(records(truth, 300_000, 7), design, 7), design)
     np.testing.assert_allclose(found.table("b", "a").values, truth.T, atol=0.01)
+
+
+def test_everybody_is_counted_without_doubt():
+    design = independent(D, p=0.4)
+    found = product(tally_of(design, 500), design)
+    count = found.count({})
+    assert (count.low, count.value, count.high) == (500, 500, 500)

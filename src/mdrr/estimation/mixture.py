@@ -77,6 +77,23 @@ class MixtureJoint:
         for name, table in zip(self.domain.names, self.tables, strict=True):
             if not np.allclose(table.sum(axis=0), 1, atol=1e-6) or (table < 0).any():
                 raise EstimateError(f"the classes' distributions of {name!r} do not sum to 1")
+        for group in self.pinned:
+            self._check(group)
+
+    def _check(self, group: Pinned) -> None:
+        """Refuse records that are not of this domain and these classes."""
+        places, codes = group.places, group.codes
+        known = tuple(j for j in range(len(self.domain)) if j in places)
+        sizes = [self.domain.shape[j] for j in known]
+        if (
+            places != known
+            or codes.shape != (len(group.shares), len(places))
+            or group.shares.shape != (len(codes), len(self.weights))
+            or (codes >= np.array(sizes)).any()
+            or (codes < 0).any()
+            or (group.shares < 0).any()
+        ):
+            raise EstimateError(f"the records of attributes {places} do not fit the mixture")
 
     @classmethod
     def of_records(cls, domain: Domain, columns: Sequence[Any], weights: Array) -> MixtureJoint:
