@@ -10,7 +10,7 @@ from mdrr.estimation import estimate, latent, product
 from mdrr.estimation.channel import stacks
 from mdrr.estimation.em import em, log_likelihood, random_start, step
 from mdrr.estimation.evidence import Evidence
-from mdrr.estimation.latent import CLASSES, choose, halves_of
+from mdrr.estimation.latent import CLASSES, choose
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.randomizer import randomize_codes
@@ -141,7 +141,7 @@ def test_held_out_reports_choose_one_class_for_independent_attributes():
     columns = [rng.integers(0, size, N).astype(np.uint8) for size in SHAPE]
     design = independent(DOMAIN, epsilon=6.0)
     tally = tally_codes(randomize_codes(columns, design, SeededSource(1)), design)
-    few = choose(halves_of(Evidence(tally, design), 0), None, None, prior=0.3, seed=0)
+    few = choose(Evidence(tally, design).halves(0), None, None, prior=0.3, seed=0)
     assert few.tried[0][2] >= max(entry[2] for entry in few.tried) - 1e-3
     tally = reports(independent(DOMAIN, epsilon=12.0))
     more = latent(tally, independent(DOMAIN, epsilon=12.0))
@@ -176,7 +176,7 @@ def test_refuses_what_cannot_be_fitted():
 def test_models_are_judged_on_people_who_had_no_part_in_them():
     """Each half's fit is made again from that half alone; the other half's fit chose its size."""
     design = clustered(DOMAIN, [["a", "c"], ["b", "d"]], epsilon=6.0)
-    halves = halves_of(Evidence(reports(design), design), 3)
+    halves = Evidence(reports(design), design).halves(3)
     choice = choose(halves, None, None, prior=0.3, seed=0)
     assert len(choice.crossed) == 2
     counted = [stacks(half.tally, design) for half in halves]
@@ -203,6 +203,6 @@ def test_models_are_judged_on_people_who_had_no_part_in_them():
 def test_too_few_people_are_not_halved():
     design = independent(DOMAIN, epsilon=4.0)
     single = tally_codes([[np.array([0])] * 4], design)
-    assert halves_of(Evidence(single, design), 0) is None
+    assert Evidence(single, design).halves(0) is None
     found = latent(single, design)
     assert found.notes["classes"] == 1

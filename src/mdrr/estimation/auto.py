@@ -11,10 +11,10 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
 from mdrr.estimation.assisted import Tables, assisted, mixed
-from mdrr.estimation.axes import MOST_CATEGORIES, fit_axes, interactions
+from mdrr.estimation.axes import MOST_CATEGORIES, confirmed
 from mdrr.estimation.carry import Carried, refitted
 from mdrr.estimation.evidence import Evidence, has_band, has_jointly
-from mdrr.estimation.latent import Classes, Halves, fitted, halves_of
+from mdrr.estimation.latent import Classes, Halves, fitted
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.pairwise import axes_tables, carried, product_tables
 from mdrr.estimation.records import with_records
@@ -71,7 +71,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     seed = whole("seed", seed, 0, EstimateError)
     classes = None if classes is None else whole("classes", classes, 1, EstimateError)
     evidence = Evidence(tally, design)
-    halves = halves_of(evidence, seed)
+    halves = evidence.halves(seed)
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
     if has_jointly(design) or banded or classes is not None:
@@ -128,9 +128,8 @@ def _models(
     ]
     kept = 0
     if len(evidence.design.domain) > 1 and sum(evidence.design.domain.shape) <= MOST_CATEGORIES:
-        axes = fit_axes(interactions(evidence), evidence.margins)
+        axes, of_halves = confirmed(evidence, each)
         kept = axes.kept
-        of_halves = [fit_axes(interactions(half), half.margins) for half in each]
         models.append(
             Model(
                 "correspondence",

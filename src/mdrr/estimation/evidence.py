@@ -133,10 +133,15 @@ class Evidence:
         floored = np.maximum(smooth.distribution, _LEAST)
         return np.asarray(floored / floored.sum())
 
-    def halves(self, seed: int) -> tuple[Evidence, Evidence]:
-        """The people dealt into two halves at random, each by itself."""
+    def halves(self, seed: int) -> tuple[Evidence, Evidence] | None:
+        """The people dealt into two halves at random; None if one is too few to estimate from."""
         first, second = split(self.tally, 0.5, seed)
-        return Evidence(first, self.design), Evidence(second, self.design)
+        try:
+            halves = Evidence(first, self.design), Evidence(second, self.design)
+            enough = all(half.margins for half in halves)
+        except EstimateError:
+            return None
+        return halves if enough else None
 
 
 def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:

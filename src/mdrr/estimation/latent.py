@@ -103,7 +103,7 @@ def latent(
         raise EstimateError(f"prior={prior!r} must be a number, not negative")
     found = fitted(
         evidence,
-        None if classes and passes else halves_of(evidence, seed),
+        None if classes and passes else evidence.halves(seed),
         classes=classes,
         passes=passes,
         fits=fits,
@@ -111,16 +111,6 @@ def latent(
         seed=seed,
     )
     return Estimate(design.domain, tally.n, "latent", found.mixture, evidence, found.notes)
-
-
-def halves_of(evidence: Evidence, seed: int) -> Halves | None:
-    """The people in two halves, or None if there are too few to estimate from each."""
-    try:
-        halves = evidence.halves(seed)
-        assert all(half.margins for half in halves)
-    except EstimateError:
-        return None
-    return halves
 
 
 def fitted(

@@ -13,7 +13,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
 from mdrr.estimation.assisted import Tables, assisted
-from mdrr.estimation.axes import Axes, fit_axes, interactions
+from mdrr.estimation.axes import Axes, confirmed
 from mdrr.estimation.carry import Carried, from_tables
 from mdrr.estimation.evidence import Evidence, Names
 from mdrr.estimation.project import nearest
@@ -40,21 +40,22 @@ def pairwise(tally: Tally, design: Design, *, shrink: bool = True) -> Estimate:
     return _estimate("pairwise", evidence, tables, {"shrink": shrink})
 
 
-def correspondence(tally: Tally, design: Design, *, axes: int = 8) -> Estimate:
+def correspondence(tally: Tally, design: Design, *, axes: int = 8, seed: int = 0) -> Estimate:
     """Estimate every pair from axes that all pairs share.
 
     Arguments:
         tally: the reports.
         design: how they were made.
         axes: at most how many; what noise explains vanishes.
+        seed: for who is in which half of the people. Both must see an axis.
 
     Returns:
         An estimate whose pairs are products where nothing else can be seen. Its notes say how many
         axes were kept after how many passes.
     """
-    axes = whole("axes", axes, 1, EstimateError)
+    axes, seed = whole("axes", axes, 1, EstimateError), whole("seed", seed, 0, EstimateError)
     evidence = Evidence(tally, design)
-    found = fit_axes(interactions(evidence), evidence.margins, axes)
+    found, _ = confirmed(evidence, evidence.halves(seed) or (), axes)
     tables = axes_tables(evidence, found, evidence.pairs)
     notes: dict[str, object] = {"axes": found.kept, "passes": found.passes}
     return _estimate("correspondence", evidence, tables, notes)
