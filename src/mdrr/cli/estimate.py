@@ -105,7 +105,7 @@ def say_bias(design: Design, method: str, names: Sequence[str]) -> None:
         how = "as independent" if method == "product" else "as less related than they are"
         note(
             f"Note: {' and '.join(names)} are reported apart, and {method} takes them {how}. The "
-            "interval does not cover that error; --method auto does not make it"
+            "interval allows for that, the estimate does not; --method auto does"
         )
 
 
