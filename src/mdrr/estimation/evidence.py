@@ -75,6 +75,17 @@ class Evidence:
             return None
         return pooled(names, views, self.people) if views else None
 
+    def apart(self, names: Names) -> int | None:
+        """In how few separate answers somebody reported all of the attributes; None if nobody."""
+        counts = [
+            sum(not set(names).isdisjoint(cluster.attributes) for cluster in questionnaire.clusters)
+            for questionnaire, group in zip(
+                self.design.questionnaires, self.tally.groups, strict=True
+            )
+            if group.n and set(names) <= set(questionnaire.attributes)
+        ]
+        return min(counts, default=None)
+
     def view(self, questionnaire: int, names: Names) -> View:
         """What one questionnaire says of attributes that it asks."""
         key = (questionnaire, names)

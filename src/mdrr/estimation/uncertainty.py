@@ -32,6 +32,8 @@ Look: TypeAlias = Callable[[tuple[str, ...]], Array]
 
 _PRECISION = 1e-6
 """How exactly an end is found, in standard errors."""
+_APART = 6
+"""The most separate answers whose noise is multiplied: of more nothing is left but noise."""
 _ROOM = 0.05
 """A point estimate outside the interval takes its end along, and this share of its length more."""
 
@@ -99,6 +101,8 @@ def _answerable(evidence: Evidence, query: Query) -> list[tuple[Query, Unbiased]
     for term in query.terms:
         for at, (part, _) in enumerate(parts):
             joined = Query(query.domain, (*part.terms, term))
+            if (evidence.apart(joined.attributes) or _APART + 1) > _APART:
+                continue
             if (found := evidence.table(joined.attributes)) is not None:
                 parts[at] = joined, found
                 break
