@@ -21,7 +21,7 @@ def test_records_are_what_they_are_counted_as():
     )
     query = Query.of({"a": ["a1"], ("b", "d"): [("b0", "d3"), ("b2", "d3")]}, D)
     assert joint.mass(query) == pytest.approx(0.2)
-    found, shares = joint.combinations()
+    _, shares = joint.combinations()
     assert len(shares) == 3
 
 
@@ -30,7 +30,7 @@ def test_records_of_a_large_domain_are_written_out_once_each():
     rng = np.random.default_rng(1)
     columns = [np.tile(rng.integers(0, 10, 20), 2) for _ in range(12)]
     joint = MixtureJoint.of_records(large, columns, np.full(40, 1 / 40))
-    found, shares = joint.combinations()
+    _, shares = joint.combinations()
     assert len(shares) == 20
     assert shares == pytest.approx(np.full(20, 1 / 20))
     tables = tuple(np.full((10, 1), 0.1) for _ in range(12))

@@ -129,7 +129,7 @@ def test_one_person_alone_still_varies():
 def test_too_many_reported_cells_are_refused():
     design = independent(domain_of(*[100] * 5), p=0.5)
     tally = tally_codes([[np.zeros(3, int)] * 5], design)
-    with pytest.raises(MdrrError, match="cells"):
+    with pytest.raises(MdrrError, match="fewer attributes"):
         unbiased(tally, design, "abcde")
 
 

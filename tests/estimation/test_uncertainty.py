@@ -1,4 +1,4 @@
-"""Intervals: the construction by integration, the variance by enumeration, coverage by simulation."""
+"""Intervals: ends by integration, variances by enumeration, coverage by simulation."""
 
 import math
 from itertools import permutations

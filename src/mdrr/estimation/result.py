@@ -38,6 +38,9 @@ MOST_INTERVALS = 10_000
 FORMAT = 1
 """The version of a saved estimate."""
 
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile)
+"""What reading another file as a saved estimate may raise."""
+
 JOINTS: dict[str, Any] = {kind.__name__: kind for kind in (MixtureJoint, ProductJoint)}
 
 
@@ -282,7 +285,7 @@ class Estimate:
             tally = Tally.from_json(arrays.pop("tally").tobytes().decode(), design)
             joint = JOINTS[about["joint"]].from_arrays(design.domain, arrays)
             method, notes = str(about["method"]), dict(about["notes"])
-        except (KeyError, ValueError, TypeError, OSError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             if isinstance(error, EstimateError):
                 raise
             raise EstimateError(
