@@ -54,7 +54,7 @@ def test_exact_reports_speak_for_themselves_and_noisy_ones_do_not():
     found = estimate(reports(columns, exact, 1), exact, "auto", classes=1)
     assert distance(found, columns) < 5e-3, "records say what one class cannot"
     apart = independent(DOMAIN, p=0.999)
-    found = estimate(reports(columns, apart, 1), apart, "auto")
+    found = estimate(reports(people(N), apart, 1), apart, "auto")
     assert found.notes["chosen"] == "unbiased"
     assert found.notes["unbiased_weight"] > 0.9
     found = estimate(reports(people(N), noisy, 1), noisy, "auto")
@@ -90,12 +90,12 @@ def test_one_attribute_and_large_tables():
     design = independent(single, epsilon=1.0)
     tally = reports([np.arange(500, dtype=np.uint8) % 5], design, 1)
     assert estimate(tally, design, "auto").table("x").values.sum() == pytest.approx(1)
-    wide = Domain(tuple(Attribute(f"x{i}", tuple(range(20))) for i in range(6)))
+    wide = Domain(tuple(Attribute(f"x{i}", tuple(range(14))) for i in range(6)))
     design = independent(wide, epsilon=20.0)
     rng = np.random.default_rng(0)
-    tally = reports([rng.integers(0, 20, 300).astype(np.uint8) for _ in range(6)], design, 1)
+    tally = reports([rng.integers(0, 14, 300).astype(np.uint8) for _ in range(6)], design, 1)
     found = estimate(tally, design, "auto", classes=2)
-    where = {f"x{i}": list(range(10)) for i in range(6)}
+    where = {f"x{i}": list(range(7)) for i in range(6)}
     assert 0 <= found.count(where).value <= 300
 
 
@@ -121,7 +121,7 @@ def test_a_pair_too_large_for_a_table_does_not_stop_the_others():
     design = sampled(domain, 1, epsilon=4.0)
     rng = np.random.default_rng(3)
     codes = [rng.integers(0, size, 300) for size in domain.shape]
-    found = estimate(reports(codes, design, 1), design, classes=2)
+    found = estimate(reports(codes, design, 1), design, "latent", classes=2, passes=5)
     assert found.table("c").values.sum() == pytest.approx(1)
     assert found.table("a", "c").values.shape == (5000, 2)
 

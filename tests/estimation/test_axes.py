@@ -112,5 +112,5 @@ def test_too_many_categories_are_refused():
     large = Domain(tuple(Attribute(name, tuple(range(2_500))) for name in "xy"))
     design = independent(large, epsilon=20.0)
     tally = reports([np.zeros(10, dtype=np.uint16)] * 2, design, 1)
-    with pytest.raises(EstimateError, match="5,000 categories in all, .* use method='latent'"):
+    with pytest.raises(EstimateError, match=r"5,000 categories in all, .* use method='latent'"):
         interactions(Evidence(tally, design))

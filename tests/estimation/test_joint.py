@@ -70,7 +70,9 @@ def whole(joint) -> np.ndarray:
     table = np.zeros(D.shape)
     for cell in np.ndindex(D.shape):
         for z, weight in enumerate(joint.weights):
-            table[cell] += weight * np.prod([t[v, z] for t, v in zip(joint.tables, cell, strict=True)])
+            table[cell] += weight * np.prod(
+                [t[v, z] for t, v in zip(joint.tables, cell, strict=True)]
+            )
         for group in joint.pinned:
             for codes, shares in zip(group.codes, group.shares, strict=True):
                 if any(cell[j] != code for j, code in zip(group.places, codes, strict=True)):

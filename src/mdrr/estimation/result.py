@@ -38,7 +38,15 @@ MOST_INTERVALS = 10_000
 FORMAT = 1
 """The version of a saved estimate."""
 
-_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile)
+_UNREADABLE = (
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    OSError,
+    zipfile.BadZipFile,
+)
 """What reading another file as a saved estimate may raise."""
 
 JOINTS: dict[str, Any] = {kind.__name__: kind for kind in (MixtureJoint, ProductJoint)}
