@@ -4,7 +4,7 @@ from __future__ import annotations
 
 KINDS = ("categories", "cells", "rare cells", "sets")
 APART = ("cells, asked of nobody together", "sets, asked of nobody together")
-UNBIASED = ("product", "pairwise", "ibu")
+UNBIASED = ("product", "pairwise")
 MODELS = ("latent", "correspondence", "auto")
 
 HEAD = """# How often intervals hold the truth
@@ -21,46 +21,42 @@ drawn anew from a law each time, and its shares are the truth.
 
 """
 
-UNBIASED_TEXT = """## Unbiased estimates
+UNBIASED_TEXT = """## One interval for every estimator
 
-`product` within its clusters (single attributes when each is alone), `pairwise` and `ibu` centre
-their intervals on the unbiased count, whose variance is known. It depends on the count itself: a
-cell that nobody was reported in shows no spread, though one of a few people would have some. So an
-interval holds every count that a test at that count's own variance does not reject, with counts
-below 0 or above n ruled out (`src/mdrr/estimation/interval.py`). It is then widened to hold the
-estimate itself, which is a proper distribution's and may lie outside: where that happens often, as
-in rare cells of noisy reports, the truth is held a little more often than stated. `adjust` keeps
-`product`'s estimates within clusters. The last rows are of 30 people.
+Every interval is that of the unbiased count, whatever estimator gave the count itself
+(`src/mdrr/estimation/uncertainty.py`). Its variance follows from the design. It depends on the
+count: a cell that nobody was reported in shows no spread, though one of a few people would have
+some. So an interval holds every count that a test at that count's own variance does not reject,
+with counts below 0 or above n ruled out. The estimate lies inside: where it would not, the interval
+is made longer. That happens most in rare cells of noisy reports, and there the truth is held a
+little more often than stated. The first table has the estimators that take nothing for granted
+within a cluster: `product` and `adjust` within their clusters, and `pairwise`. The last rows are of
+30 people.
 
 """
 
 MODELS_TEXT = """## Estimates that take something for granted
 
-`latent` and `auto` refit resampled reports, which shows how a fit varies but not how wrong it is.
-That is read off its distance to the unbiased table, as far as the latter's noise lets it be seen
-(`src/mdrr/estimation/misfit.py`), and shared among a table's cells: intervals of cells with few
-people are as wide as other cells'. Where the unbiased count of a set lies further off than its own
-standard error, the interval is the unbiased one, widened to hold the estimate, as all of
-`correspondence` are: a fit may miss a diagonal in one direction, which no cell shows. A miss below
-that standard error is not seen, and such sets are held less often, so in `related`, where two
-attributes agree for nine of ten people, and cells of many people too. {lowest}
-Who needs 95 % of such cells takes `pairwise`, whose intervals are unbiased; it is here for
-comparison. In brackets stands the mean half-width of the sets, in per cent of all people.
+`latent`, `correspondence` and `auto` may miss, so their intervals are the unbiased ones too;
+`pairwise` is here for comparison. {lowest} In brackets stands the mean half-width of the sets, in
+per cent of all people.
 
 """
 
-ACROSS_TEXT = """## Across clusters: no promise
+ACROSS_TEXT = """## Across clusters
 
 `product` takes clusters for independent, and `adjust` keeps the randomized records' odds ratios.
-Their intervals measure noise, not that, and hold the truth as seldom as this:
+Their estimates across clusters may be far off. The interval allows for that: it is the unbiased
+one, made long enough to hold the estimate.
 
 """
 
 APART_TEXT = """## Attributes that nobody was asked together
 
 A design may ask some pairs of nobody; plans made without dependences do not. What is said of such
-a pair comes from a model, and no report can show how wrong that is. Intervals allow for a Cramér's
-V of 0.2, which is enough for some data and not for others.
+a pair comes from a model, and no report can show how wrong that is. Its interval is as wide as the
+intervals of its parts allow: no larger than any of them, and no smaller than what they must have in
+common (Fréchet).
 """
 
 

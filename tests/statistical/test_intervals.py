@@ -51,23 +51,9 @@ def intervals(name, of):
         codes = fixed if of == "people" else records(truth, PEOPLE, 100 + trial)
         found = estimate(reported(codes, design, f"{name} {trial}"), design, method)
         count = found.count(query, level=LEVEL, of=of)
-        held = expected(codes, mask, design, method) if of == "people" else float(truth[mask].sum())
+        held = share(codes, mask) if of == "people" else float(truth[mask].sum())
         rows.append((count.low / PEOPLE, count.high / PEOPLE, held))
     return np.array(rows).T
-
-
-def expected(codes, mask, design, method):
-    """The people's share in the set, as the product of clusters sees them."""
-    if method == "pairwise":
-        return share(codes, mask)
-    whole = np.zeros(design.domain.shape)
-    np.add.at(whole, tuple(codes), 1 / PEOPLE)
-    if len(design.questionnaires) > 1 or len(design.clusters) == 1:
-        return share(codes, mask)
-    if design.domain == D:
-        return float(np.outer(whole.sum(axis=1), whole.sum(axis=0))[mask].sum())
-    rest = np.einsum("abc->ac", whole), np.einsum("abc->b", whole)
-    return float(np.einsum("ac,b->abc", *rest)[mask].sum())
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -29,16 +29,19 @@ _METHODS = {
     ),
     "pairwise": (
         "Every pair of attributes was estimated from its own reports, which is unbiased, and drawn "
-        "towards the product of its margins as far as its noise suggests."
+        "towards the product of its margins as far as its noise suggests. One distribution was "
+        "made that has all these pairs."
     ),
     "correspondence": (
         "A few axes that all pairs of attributes share were found in the unbiased tables (a "
-        "correspondence analysis), and pairs made of them and of the single attributes."
+        "correspondence analysis), and pairs made of them and of the single attributes. One "
+        "distribution was made that has all these pairs."
     ),
     "auto": (
-        "Latent classes, a correspondence analysis and products of single attributes were each "
+        "Products of single attributes, a correspondence analysis and, where people report "
+        "several attributes as one, latent classes with nearly exact reports as records were each "
         "drawn towards the unbiased tables where reports are exact enough, and mixed as reports "
-        "held out of the fits decided."
+        "held out of the fits decided. One distribution was made that has all these tables."
     ),
 }
 _PROJECTIONS = {
@@ -49,6 +52,9 @@ _PROJECTIONS = {
     "clip": "Negative shares were set to 0 and the rest rescaled (the paper's procedure).",
     "bayes": "Proper distributions were found by iterative Bayesian update.",
 }
+_INTERVALS = (
+    "Intervals are those of the unbiased counts, whatever the method, and hold the estimate itself."
+)
 _STOPPED = {
     "passes": "it had made all its passes",
     "tolerance": "it had reached its tolerance",
@@ -159,13 +165,17 @@ def made_words(estimate: Estimate, design: Design | None) -> tuple[str, ...]:
     if unreached := notes.get("unreached"):
         listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
         words.append(f"No report has these answers, so they keep weight 0: {listed}.")
+    words.append(_INTERVALS)
     if estimate.method == "product" and _separates(design):
         words.append(
-            "Intervals cover the noise of the randomization, not the error of taking clusters as "
-            "independent: a count across clusters can be off by more than its interval."
+            "Taking clusters as independent may put an estimate across clusters far off. Its "
+            "interval allows for that, the estimate does not."
         )
     if estimate.method == "adjust":
-        words.append("Intervals cover random error, not the bias that adjustment leaves.")
+        words.append(
+            "The bias that adjustment leaves is not in the intervals' centre: they are made "
+            "longer where an estimate lies outside."
+        )
     return tuple(words)
 
 
