@@ -115,6 +115,19 @@ def test_words_for_sampled_designs():
     assert words[1].startswith("At the least protected, ")
 
 
+def test_words_take_the_answer_sent_most_often_where_budgets_differ_by_rounding():
+    """16 answers round to the larger ε, yet the truth of two is sent far more often."""
+    domain = Domain((Attribute("sex", ("F", "M")), Attribute("job", tuple("abcdefghijklmnop"))))
+    design = sampled(domain, 1, epsilon=4.0)
+    asked = {q.attributes: q for q in design.questionnaires}
+    sex, job = asked["sex",], asked["job",]
+    assert sex.epsilon < job.epsilon
+    assert in_words(design)[1].startswith("At the least protected, sex: your true answer is sent ")
+    weaker = Questionnaire((Cluster(("job",), constant_matrix(16, epsilon=4.5)),), job.weight)
+    words = in_words(Design(domain, (sex, weaker)))
+    assert words[1].startswith("At the least protected, job: ")
+
+
 def test_words_for_dense_matrices_and_certain_ones():
     domain = Domain((Attribute("a", ("p", "q", "r")),))
     words = in_words(Design(domain, (Questionnaire((Cluster(("a",), BAND),)),)))

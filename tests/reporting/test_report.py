@@ -326,6 +326,20 @@ def test_pairs_of_a_split_questionnaire_are_not_said_to_be_randomized_apart(
     assert "not reported as one answer" in clustered
 
 
+def test_the_words_of_dependence_charts_name_only_what_can_be_told_from_0(tmp_path: Path) -> None:
+    found = dependences(TALLY, DESIGN)
+    assert not found.is_clear("smokes", "grade")  # independent, like colour and grade
+    low, high = found.interval("colour", "smokes") or (0.0, 0.0)
+    titles = re.findall("<title>(.*?)</title>", page(tmp_path, dependences=found))
+    told = [words for words in titles if "colour and smokes" in words]
+    assert len(told) == 2
+    for words in told:
+        assert f"{low:.2f} to {high:.2f}" in words
+        assert "2 of 3 pairs cannot be told from 0" in words
+        assert "smokes and grade" not in words
+        assert "colour and grade" not in words
+
+
 def test_one_design_is_called_split_questionnaire(tmp_path: Path) -> None:
     """The one in use by its plan's name; another one, if a new plan gives one, by another."""
     known = planned(tmp_path, plan=PLAN).text

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.design import Cluster, Design
+from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import MatrixError, MdrrError
 from mdrr.matrix import Array, Banded, Constant, Matrix, Subset
 from mdrr.privacy.fields import json_fields
 
 _DOUBT = 0.01
+_ROUNDING = 0.01
+"""What is sampled has a rounded ε; ε are shown to this precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,9 @@ def in_words(design: Design) -> tuple[str, ...]:
 
     Returns:
         One sentence per cluster of the design (for several questionnaires, one on what is asked
-        and one on the least protected of them), then what a report can reveal, then what it
-        does not hide.
+        and one on the least protected of them: of those whose ε differ by rounding alone, the one
+        that sends a true answer most often), then what a report can reveal, then what it does not
+        hide.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain
@@ -140,7 +143,7 @@ otherwise it draws one of the 2 answers blindly, which may be the true one.
             f"You are asked {count} of the {len(design.domain.names)} questions, drawn at random; "
             "nothing is sent about the others."
         )
-        worst = max(design.questionnaires, key=lambda q: q.epsilon)
+        worst = _least_protected(design)
     else:
         worst = design.questionnaires[0]
     prefix = "At the least protected, " if several else ""
@@ -151,6 +154,22 @@ otherwise it draws one of the 2 answers blindly, which may be the true one.
         "the collector knows about you already. Answering again reveals more."
     )
     return tuple(sentences)
+
+
+def _least_protected(design: Design) -> Questionnaire:
+    """The largest ε; of those within its rounding, the one that sends a true answer most often."""
+    most = max(q.epsilon for q in design.questionnaires)
+    close = [q for q in design.questionnaires if q.epsilon == most or most - q.epsilon < _ROUNDING]
+    return max(close, key=lambda q: max(_sent(cluster.matrix) for cluster in q.clusters))
+
+
+def _sent(matrix: Matrix) -> float:
+    """The largest probability with which a true answer is sent; 0 where no report is an answer."""
+    if isinstance(matrix, Constant):
+        return matrix.keep
+    if not matrix.reports_cells:
+        return 0.0
+    return max(float(matrix.likelihood(np.array([u]))[0, u]) for u in range(matrix.cells))
 
 
 def _cluster_in_words(cluster: Cluster) -> str:
@@ -165,8 +184,7 @@ def _cluster_in_words(cluster: Cluster) -> str:
             "blindly, which may be the true one."
         )
     if matrix.reports_cells:
-        chance = max(float(matrix.likelihood(np.array([u]))[0, u]) for u in range(matrix.cells))
-        return f"{cluster.name}: your true {what} is sent at most {times_in(chance)}."
+        return f"{cluster.name}: your true {what} is sent at most {times_in(_sent(matrix))}."
     if isinstance(matrix, Subset):
         few = f"{len(matrix.block)} {'combinations' if joint else 'answers'}"
         return (

@@ -13,7 +13,7 @@ from mdrr.plots.estimated import MOST_METHODS
 from mdrr.plots.planned import percent
 from mdrr.reporting.alternatives import Alternatives
 from mdrr.reporting.contents import Contents
-from mdrr.reporting.words import size_words
+from mdrr.reporting.words import size_words, strongest_words
 
 MOST_BARS = 12
 """A chart of protection shows so many clusters."""
@@ -105,15 +105,15 @@ def compared_figure(found: Alternatives) -> dict[str, str]:
 def _dependence_charts(contents: Contents) -> dict[str, tuple[Any, str]]:
     found = contents.dependences
     assert found is not None
-    strongest = "; ".join(f"{a} and {b} {value:.2f}" for a, b, value in found.ranked()[:6])
+    strongest = strongest_words(found, most=6)
     return {
         "heat": (
             plots.heat_map(found, clusters=contents.clusters),
-            f"Dependence of every pair of attributes. Strongest: {strongest}.",
+            f"Dependence of every pair of attributes. {strongest}",
         ),
         "pairs": (
             plots.pairs(found, clusters=contents.held, truth=contents.true_dependences),
-            f"The strongest pairs. {contents.pairs_words} {strongest}.",
+            f"The strongest pairs. {contents.pairs_words} {strongest}",
         ),
     }
 

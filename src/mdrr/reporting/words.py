@@ -180,8 +180,9 @@ def made_words(estimate: Estimate, design: Design | None) -> tuple[str, ...]:
 
 
 def strongest_words(found: Dependences, most: int = 3) -> str:
-    """The pairs that depend on each other most, of those that can be told from 0."""
-    clear = [(a, b, value) for a, b, value in found.ranked() if found.is_clear(a, b)]
+    """The pairs that depend on each other most, of those told from 0; how many are not."""
+    ranked = found.ranked()
+    clear = [(a, b, value) for a, b, value in ranked if found.is_clear(a, b)]
     if not clear:
         return "No two attributes can be told to depend on each other: there is too much noise."
     listed = []
@@ -189,7 +190,10 @@ def strongest_words(found: Dependences, most: int = 3) -> str:
         ends = found.interval(a, b)
         sure = "" if ends is None else f", {ends[0]:.2f} to {ends[1]:.2f}"
         listed.append(f"{a} and {b} ({value:.2f}{sure})")
-    return f"What goes together most, from 0 to 1: {'; '.join(listed)}."
+    scale = "" if found.measure == "covariance" else ", from 0 to 1"
+    unclear = len(ranked) - len(clear)
+    left = f" {unclear} of {len(ranked)} pairs cannot be told from 0." if unclear else ""
+    return f"What goes together most{scale}: {'; '.join(listed)}.{left}"
 
 
 def warning_words(estimates: Iterable[Estimate]) -> tuple[str, ...]:
