@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -147,6 +148,30 @@ def test_the_best_design_is_told_that_it_is() -> None:
         f"no design compared here is predicted to do better than the one in use, “{best.name}”"
         in (found.words[0])
     )
+
+
+@pytest.mark.parametrize(("share", "alone"), [(0.5, 2.0), (0.5, 0.5), (0.9999, 2.0)])
+def test_nothing_is_said_to_be_best_where_another_is_shown_to_err_less(
+    share: float, alone: float
+) -> None:
+    """A design may come first for single attributes, and another err less on the whole."""
+    made = plan(DOMAIN, n=N, epsilon=4.0)
+    best, other = made.candidates[:2]
+    assert best.predicted.alone is not None
+    less = replace(
+        other.predicted, error=share * best.predicted.error, alone=alone * best.predicted.alone
+    )
+    made = replace(made, candidates=(best, replace(other, predicted=less)))
+    found = alternatives(best.design, N, made=made)
+    shown = [row.error for row in found.rows]
+    assert found.used == best.name == found.rows[0].name
+    assert ("no design compared here" in found.words[0]) == (shown[0] == shown[1])
+    if shown[0] != shown[1]:
+        assert f"“{best.name}”, comes first of those compared here" in found.words[0]
+        assert found.words[1] == (
+            f"“{other.name}” is predicted to err by less on the whole, {shown[1]} %."
+        )
+        assert "single attributes" in found.words[2]
 
 
 def test_hopeless_budgets_are_said_to_be() -> None:

@@ -172,6 +172,16 @@ def why_first(found: Plan, other: Candidate) -> str | None:
     )
 
 
+def least_words(found: Plan) -> tuple[str, ...]:
+    """Which design is shown to err less than the best on the whole, and why it is not the best."""
+    least = min(found.candidates, key=lambda c: c.predicted.error)
+    shown = percent(least.predicted.error)
+    if shown == percent(found.best.predicted.error):
+        return ()
+    less = f"“{least.name}” is predicted to err by less on the whole, {shown} %."
+    return less, why_first(found, least) or found.ranking
+
+
 def _shown(error: float | None) -> str:
     return "–" if error is None else percent(error)
 
@@ -280,11 +290,12 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
             f"err by {off} on a typical count."
         )
     elif mine is best:
-        name = "" if best.name == OWN else f", “{best.name}”"
-        words.append(
-            f"{setting}, no design compared here is predicted to do better than the one in use"
-            f"{name}: it is predicted to err by {off} on a typical count."
-        )
+        name, less = "" if best.name == OWN else f", “{best.name}”", least_words(found)
+        first = f"no design compared here is predicted to do better than the one in use{name}"
+        if less:
+            first = f"the design in use{name and name + ','} comes first of those compared here"
+        words.append(f"{setting}, {first}: it is predicted to err by {off} on a typical count.")
+        words += less
     else:
         times = mine.predicted.error / max(best.predicted.error, 1e-300)
         more = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"

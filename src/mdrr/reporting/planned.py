@@ -11,7 +11,7 @@ from mdrr.planning import Plan
 from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.planned import percent
 from mdrr.privacy import in_words
-from mdrr.reporting.alternatives import Alternatives, distinct, why_first
+from mdrr.reporting.alternatives import Alternatives, distinct, least_words
 from mdrr.reporting.page import compared_figure, fill
 
 
@@ -65,8 +65,7 @@ def _verdict(plan: Plan) -> tuple[str, ...]:
             f"; the next best, “{others[0].name}”, by {percent(others[0].predicted.error)} %"
         )
     words[0] += "."
-    if others and (reason := why_first(plan, others[0])) is not None:
-        words.append(reason)
+    words += least_words(plan)
     if best.predicted.guess > GUESSWORK:
         words.append(GUESSED)
     return tuple(words)
