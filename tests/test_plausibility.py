@@ -1,6 +1,6 @@
 """Reports that no matrix can have given are doubted; reports as they should be are not."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -174,3 +174,32 @@ def test_estimates_carry_the_warning_and_the_page_shows_it():
     assert doubted.notes["warnings"] == doubts(counted(design, 990, 10), design) != ()
     assert any("a: 10 of 1,000" in words for words in warning_words([doubted]))
     assert mdrr.estimate(counted(design, 600, 400), design, "product").notes["warnings"] == ()
+
+
+def test_clusters_that_look_as_they_should_are_doubted_together():
+    """Two questions with the same answer, 30 % yes: each alone could have come through p = 1/2."""
+    design = independent(domain_of(2, 2), p=0.5)
+    same = np.array([0, 1])
+    truth = tally_codes([[same, same]], design, counts=[[14_000, 6_000]])
+    first, _ = doubts(truth, design)
+    assert first.startswith("a+b: 0 of 20,000 reports say 'a0', 'b1', but at least about 1,250")
+    codes = [np.repeat(same, [14_000, 6_000])] * 2
+    for seed in range(5):
+        reports = randomize_codes(codes, design, SeededSource(seed))
+        assert doubts(tally_codes(reports, design), design) == ()
+
+
+def test_of_many_pairs_of_clusters_only_the_smallest_are_tested():
+    design = independent(domain_of(*[3] * 20, *[2] * 25), p=0.5)
+    chosen = plausibility._pairs(design)
+    assert len(chosen) == plausibility._PAIRS
+    two = [a.name for a in design.domain.attributes if a.size == 2]
+    assert {pair for pair in chosen if set(pair) <= set(two)} == set(combinations(two, 2))
+
+
+def test_a_cluster_of_a_billion_cells_is_judged_by_the_reports_that_occur():
+    design = joint(domain_of(*[8] * 10), epsilon=20.0)
+    cells = np.arange(200) * 5_000_011
+    assert doubts(tally_codes([[cells]], design), design) == ()
+    often = tally_codes([[cells[:2]]], design, counts=[[1, 999]])
+    assert any("reports say 'a0'" in line for line in doubts(often, design))

@@ -5,12 +5,15 @@ and max_x P[x, y]. So a code can be neither too rare nor too frequent: the numbe
 report it has a mean between the sums of those bounds, and its tails, one person or more away from
 that mean, are below those of the binomial distribution with the same mean (Hoeffding 1956). The
 same holds for a category of an attribute, which is a set of codes, over all questionnaires that
-ask for it.
+ask for it, and for a pair of codes of two clusters: what she reports of the one does not depend on
+what she reports of the other, so the bounds of a pair are products of the bounds of its parts.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import nsmallest
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +21,31 @@ from scipy.special import betainc
 
 from mdrr.design import Cluster, Design
 from mdrr.matrix import Array, Constant, Matrix
-from mdrr.tallies import Tally
+from mdrr.tallies import Group, Tally
 
 FALSE_ALARMS = 1e-4
 """How often, at most, reports that are as they should be are doubted: once in 10,000 tallies."""
 
 _SHOWN = 3
 _AT_ONCE = 1024
+_LISTED = 2**20
+"""Up to so many codes, those that nobody reported are tested too."""
+_PAIR_CELLS = 2**16
+_PAIRS = 500
+"""At most so many pairs of clusters are tested, those of fewest cells."""
 
 
 @dataclass(eq=False)
 class _Seen:
-    """How many of n people reported each code, and the bounds of how many should have."""
+    """How many of n people reported each code, and the bounds of how many should have.
+
+    `codes` are all codes below `size` or, where those are many, the codes that occur.
+    """
 
     attributes: tuple[str, ...]
     are_cells: bool
+    size: int
+    codes: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
     least: Array
     most: Array
@@ -46,7 +59,7 @@ class _Seen:
         self.n += other.n
 
     def strangest(self, threshold: float) -> tuple[float, int] | None:
-        """The code that is furthest from what can be, and its distance in standard errors."""
+        """The distance in standard errors of the code furthest from what can be, and its place."""
         n, counts = self.n, self.counts
         few = np.flatnonzero(counts <= self.least - 1)
         few = few[betainc(n - counts[few], counts[few] + 1, 1 - self.least[few] / n) < threshold]
@@ -62,14 +75,15 @@ class _Seen:
             return None
         return float(distance.max()), int(np.concatenate([few, many])[distance.argmax()])
 
-    def sentence(self, code: int, design: Design) -> str:
-        """What is strange about a code, in words."""
+    def sentence(self, place: int, design: Design) -> str:
+        """What is strange about the code at a place, in words."""
+        code = self.codes[place]
         what = f"the number {code}"
         if self.are_cells:
             attributes = [design.domain.attribute(name) for name in self.attributes]
             places = np.unravel_index(code, [a.size for a in attributes])
             what = ", ".join(repr(a.categories[i]) for a, i in zip(attributes, places, strict=True))
-        count, least, most = int(self.counts[code]), self.least[code], self.most[code]
+        count, least, most = int(self.counts[place]), self.least[place], self.most[place]
         bound = f"at least about {least:,.0f}" if count < least else f"at most about {most:,.0f}"
         return (
             f"{'+'.join(self.attributes)}: {count:,} of {self.n:,} reports say {what}, but "
@@ -98,13 +112,13 @@ def doubts(tally: Tally, design: Design, *, rate: float = FALSE_ALARMS) -> tuple
     """
     tally.check(design)
     gathered = _gathered(tally, design)
-    tests = 2 * sum(len(seen.counts) for seen in gathered)
+    tests = 2 * sum(seen.size for seen in gathered)
     found = [(seen, s) for seen in gathered if (s := seen.strangest(rate / tests)) is not None]
     alone = {name for seen, _ in found if len(seen.attributes) == 1 for name in seen.attributes}
     # A cluster says nothing new when one of its attributes is in doubt already.
     found = [f for f in found if len(f[0].attributes) == 1 or not alone & {*f[0].attributes}]
     found.sort(key=lambda each: -each[1][0])
-    said = [seen.sentence(code, design) for seen, (_, code) in found[:_SHOWN]]
+    said = [seen.sentence(place, design) for seen, (_, place) in found[:_SHOWN]]
     if len(found) > _SHOWN:
         said.append(f"The same holds for {len(found) - _SHOWN} more")
     if said:
@@ -116,34 +130,82 @@ def doubts(tally: Tally, design: Design, *, rate: float = FALSE_ALARMS) -> tuple
 
 
 def _gathered(tally: Tally, design: Design) -> list[_Seen]:
-    """The codes of every cluster and the categories of every attribute, over all questionnaires."""
+    """Codes of clusters and of pairs of them, and categories, over all questionnaires."""
     gathered: dict[tuple[object, ...], _Seen] = {}
-    for group, questionnaire in zip(tally.groups, design.questionnaires, strict=True):
-        for j, cluster in enumerate(questionnaire.clusters):
-            for seen in _cluster(group.marginal(j), group.n, cluster, design):
-                key = (seen.attributes, seen.are_cells, len(seen.counts))
-                if key in gathered:
-                    gathered[key].add(seen)
-                else:
-                    gathered[key] = seen
-    return [seen for seen in gathered.values() if seen.n]
+    pairs = _pairs(design)
+    for q, (group, questionnaire) in enumerate(
+        zip(tally.groups, design.questionnaires, strict=True)
+    ):
+        if not group.n:
+            continue
+        clusters = questionnaire.clusters
+        found = [_codes(group, j, cluster) for j, cluster in enumerate(clusters)]
+        for j, cluster in enumerate(clusters):
+            found += _margins(group, j, cluster, design)
+        for i, j in combinations(range(len(clusters)), 2):
+            if clusters[i].attributes + clusters[j].attributes in pairs:
+                found.append(_pair(group, i, j, found[i], found[j]))
+        for seen in found:
+            # Codes that merely occur differ from questionnaire to questionnaire.
+            alone = q if len(seen.codes) < seen.size else None
+            key = (seen.attributes, seen.are_cells, seen.size, alone)
+            if key in gathered:
+                gathered[key].add(seen)
+            else:
+                gathered[key] = seen
+    return list(gathered.values())
 
 
-def _cluster(
-    counts: npt.NDArray[np.int64], n: int, cluster: Cluster, design: Design
-) -> list[_Seen]:
-    """A cluster's codes and, where they are cells of several attributes, the categories of each."""
-    matrix, names = cluster.matrix, cluster.attributes
-    low, high = _bounds(matrix, (matrix.outcomes,), 0)
-    found = [_Seen(names, matrix.reports_cells, counts, n * low, n * high, n)]
-    if matrix.reports_cells and len(names) > 1:
-        shape = design.shape(cluster)
-        for axis, name in enumerate(names):
-            others = tuple(i for i in range(len(shape)) if i != axis)
-            low, high = _bounds(matrix, shape, axis)
-            margin = counts.reshape(shape).sum(axis=others)
-            found.append(_Seen((name,), True, margin, n * low, n * high, n))
+def _pairs(design: Design) -> set[tuple[str, ...]]:
+    """The attributes of the pairs of clusters that are tested. Reports have no say in it."""
+    cells: dict[tuple[str, ...], int] = {}
+    for questionnaire in design.questionnaires:
+        labelled = [c for c in questionnaire.clusters if c.matrix.reports_cells]
+        for first, second in combinations(labelled, 2):
+            size = first.matrix.outcomes * second.matrix.outcomes
+            if size <= _PAIR_CELLS:
+                cells[first.attributes + second.attributes] = size
+    return set(nsmallest(_PAIRS, cells, key=cells.__getitem__))
+
+
+def _codes(group: Group, j: int, cluster: Cluster) -> _Seen:
+    """The codes of a cluster: all of them, or those that occur where they are many."""
+    matrix, n, size = cluster.matrix, group.n, cluster.matrix.outcomes
+    if isinstance(matrix, Constant) and size > _LISTED:
+        codes, inverse = np.unique(group.codes[j], return_inverse=True)
+        counts = np.rint(np.bincount(inverse, weights=group.counts)).astype(np.int64)
+        low = np.full(len(codes), matrix.floor)
+        high = low + matrix.signal
+    else:
+        codes, counts = np.arange(size), group.marginal(j)
+        low, high = _bounds(matrix, (size,), 0)
+    names, are_cells = cluster.attributes, matrix.reports_cells
+    return _Seen(names, are_cells, size, codes.astype(np.int64), counts, n * low, n * high, n)
+
+
+def _margins(group: Group, j: int, cluster: Cluster, design: Design) -> list[_Seen]:
+    """The categories of each attribute of a cluster, where its codes are cells of several."""
+    names, n = cluster.attributes, group.n
+    if not cluster.matrix.reports_cells or len(names) == 1:
+        return []
+    shape = design.shape(cluster)
+    places = np.unravel_index(group.codes[j].astype(np.int64), shape)
+    found = []
+    for axis, (name, size) in enumerate(zip(names, shape, strict=True)):
+        low, high = _bounds(cluster.matrix, shape, axis)
+        sums = np.bincount(places[axis], weights=group.counts, minlength=size)
+        counts = np.rint(sums).astype(np.int64)
+        found.append(_Seen((name,), True, size, np.arange(size), counts, n * low, n * high, n))
     return found
+
+
+def _pair(group: Group, i: int, j: int, first: _Seen, second: _Seen) -> _Seen:
+    """The pairs of codes of two clusters."""
+    n, names = group.n, first.attributes + second.attributes
+    counts = group.pair(i, j).ravel()
+    least = np.outer(first.least, second.least).ravel() / n
+    most = np.outer(first.most, second.most).ravel() / n
+    return _Seen(names, True, len(counts), np.arange(len(counts)), counts, least, most, n)
 
 
 def _bounds(matrix: Matrix, shape: tuple[int, ...], axis: int) -> tuple[Array, Array]:

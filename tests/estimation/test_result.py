@@ -298,3 +298,33 @@ def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path):
     with pytest.raises(EstimateError, match=r"cannot write .*none.*est\.mdrr"):
         ESTIMATES["product"].save(tmp_path / "none" / "est.mdrr")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_of_numbers_and_of_booleans_show_their_labels():
+    domain = Domain((Attribute("rooms", (1, 2, 10)), Attribute("owner", (False, True))))
+    found = estimate(*_even(independent(domain, p=0.5)), "product")
+    rooms, owner = repr(found.table("rooms")), repr(found.table("owner"))
+    assert rooms.splitlines() == ["<Table of rooms", "  1: 0.3333", "  2: 0.3333", "  10: 0.3333>"]
+    assert owner.splitlines() == ["<Table of owner", "  False: 0.5000", "  True: 0.5000>"]
+
+
+def _even(design):
+    """Every report of a design of two clusters, once each."""
+    sizes = [cluster.matrix.outcomes for cluster in design.questionnaires[0].clusters]
+    return tally_codes([list(np.indices(sizes).reshape(2, -1))], design), design
+
+
+@pytest.mark.parametrize("method", ["latent", "pairwise", "product", "adjust"])
+def test_a_billion_combinations_are_estimated_or_refused_in_one_line(method):
+    """2^30 cells and 200 people. The methods that need every cell say so."""
+    domain = domain_of(*[8] * 10)
+    design = joint(domain, epsilon=20.0)
+    tally = tally_codes([[np.arange(200) * 5_000_011]], design)
+    if method in ("product", "adjust"):
+        with pytest.raises(EstimateError, match="1,073,741,824 cells"):
+            estimate(tally, design, method)
+        return
+    found = estimate(tally, design, method)
+    assert found.table("a").values.sum() == pytest.approx(1)
+    count = found.count("a == 'a1'")
+    assert 0 <= count.low <= count.value <= count.high <= 200
