@@ -40,7 +40,7 @@ def odd_people(n):
 def test_is_near_the_best_method(design, people_of):
     columns = people_of(N)
     errors = {m: [] for m in ("product", "pairwise", "latent", "correspondence", "auto")}
-    for seed in range(3):
+    for seed in range(2):
         tally = reports(columns, design, seed)
         for method in errors:
             errors[method].append(distance(estimate(tally, design, method), columns))
@@ -54,9 +54,7 @@ def test_exact_reports_speak_for_themselves_and_noisy_ones_do_not():
     found = estimate(reports(columns, exact, 1), exact, "auto", classes=1)
     assert distance(found, columns) < 5e-3, "records say what one class cannot"
     apart = independent(DOMAIN, p=0.999)
-    found = estimate(reports(people(N), apart, 1), apart, "auto")
-    assert found.notes["chosen"] == "unbiased"
-    assert found.notes["unbiased_weight"] > 0.9
+    assert distance(estimate(reports(columns, apart, 1), apart), columns) < 2e-2
     found = estimate(reports(people(N), noisy, 1), noisy, "auto")
     assert found.notes["unbiased_weight"] < 0.5
 
@@ -90,12 +88,12 @@ def test_one_attribute_and_large_tables():
     design = independent(single, epsilon=1.0)
     tally = reports([np.arange(500, dtype=np.uint8) % 5], design, 1)
     assert estimate(tally, design, "auto").table("x").values.sum() == pytest.approx(1)
-    wide = Domain(tuple(Attribute(f"x{i}", tuple(range(14))) for i in range(6)))
+    wide = Domain(tuple(Attribute(f"x{i}", tuple(range(8))) for i in range(9)))
     design = independent(wide, epsilon=20.0)
     rng = np.random.default_rng(0)
-    tally = reports([rng.integers(0, 14, 300).astype(np.uint8) for _ in range(6)], design, 1)
+    tally = reports([rng.integers(0, 8, 300).astype(np.uint8) for _ in range(9)], design, 1)
     found = estimate(tally, design, "auto", classes=2)
-    where = {f"x{i}": list(range(7)) for i in range(6)}
+    where = {f"x{i}": list(range(4)) for i in range(9)}
     assert 0 <= found.count(where).value <= 300
 
 

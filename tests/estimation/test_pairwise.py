@@ -102,13 +102,14 @@ def test_shrinking_helps_where_reports_are_noisy():
     assert errors[0] < 0.6 * errors[1]
 
 
-def test_a_rare_category_that_goes_together_is_not_lost():
+@pytest.mark.parametrize("method", ["pairwise", "auto"])
+def test_a_rare_category_that_goes_together_is_not_lost(method):
     n, share, rng = 20_000, 0.003, np.random.default_rng(0)
     domain = Domain(tuple(Attribute(name, tuple(range(4))) for name in "abcd"))
     together = rng.random(n) < share
     columns = [np.where(together, 3, rng.integers(0, 3, n)).astype(np.uint8) for _ in "abcd"]
     design = independent(domain, epsilon=30.0)
-    found = correspondence(reports(columns, design, 1), design).count({"a": [3], "b": [3]})
+    found = estimate(reports(columns, design, 1), design, method).count({"a": [3], "b": [3]})
     assert found.value == pytest.approx(together.sum(), rel=0.25)
 
 
