@@ -314,3 +314,10 @@ def test_a_malformed_design_is_one_clear_error(name, value):
         else:  # what the randomizer does not use: a kind, edges, another label
             assert all(type(code) is int for code in report.codes), path
     assert refused > 20
+
+
+@pytest.mark.parametrize("record", [None, [], "no", 3])
+def test_a_record_that_is_no_mapping_is_refused(record):
+    design = designs()["one"]
+    with pytest.raises(SchemaError, match="a record is a mapping from names to answers"):
+        respond(record, design)

@@ -20,6 +20,9 @@ from mdrr.respondent import readable
 Label: TypeAlias = str | int | bool
 Kind: TypeAlias = Literal["nominal", "ordinal", "numeric"]
 
+ADD_OR_MAP = "Add it to the survey file or map it first"
+"""What to do about a true answer that is no category."""
+
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
@@ -173,7 +176,7 @@ class Attribute:
                 return i
         raise SchemaError(
             f"{self.name!r} has no category {label!r}. Known: {known(self.categories)}. "
-            "Add it to the survey file or map it first"
+            + ADD_OR_MAP
         )
 
     def to_dict(self) -> dict[str, Any]:

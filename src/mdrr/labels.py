@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
-from mdrr.domain import Attribute, Label, known
+from mdrr.domain import ADD_OR_MAP, Attribute, Label, known
 from mdrr.errors import SchemaError
 from mdrr.randomizer import Codes, smallest_unsigned
 
@@ -233,7 +233,7 @@ def _no_category(label: Label, attribute: Attribute, row: int) -> SchemaError:
     hint = f" Did you mean {texts[close[0]]!r}?" if close else ""
     return SchemaError(
         f"{attribute.name!r} has no category {label!r}.{hint} Known: "
-        f"{known(attribute.categories)}. Add it to the survey file or map it first",
+        f"{known(attribute.categories)}. {ADD_OR_MAP}",
         row=row,
     )
 

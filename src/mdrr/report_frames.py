@@ -7,7 +7,8 @@ no combination of labels has a column of numbers instead, `a+b (code)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy.typing as npt
 
 from mdrr.columns import require
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
-from mdrr.domain import Attribute
-from mdrr.errors import TallyError
+from mdrr.domain import ADD_OR_MAP, Attribute
+from mdrr.errors import SchemaError, TallyError
 from mdrr.labels import (
     ABSENT,
     as_arrow,
@@ -42,6 +43,16 @@ def stated_fingerprint(frame: Any) -> str | None:
     return frame.attrs.get(FINGERPRINT) if kind.is_pandas() else None
 
 
+@contextmanager
+def reported_labels() -> Iterator[None]:
+    """Say of a label that is no category what to do about a report, not about a true answer."""
+    try:
+        yield
+    except SchemaError as error:
+        said = error.args[0].replace(ADD_OR_MAP, "Use the design the reports were made under")
+        raise type(error)(said, error.row) from None
+
+
 def report_codes(frame: Any, design: Design) -> Reports:
     """A frame of reports as codes, checked against the design.
 
@@ -58,12 +69,13 @@ def report_codes(frame: Any, design: Design) -> Reports:
             f"column {QUESTIONNAIRE!r} saying which each person answered"
         )
     native = read_frame(frame, tuple(wanted))
-    columns = {
-        name: _whole(native[name], name)
-        if attribute is None
-        else _reported(native[name], attribute)
-        for name, attribute in wanted.items()
-    }
+    with reported_labels():
+        columns = {
+            name: _whole(native[name], name)
+            if attribute is None
+            else _reported(native[name], attribute)
+            for name, attribute in wanted.items()
+        }
     which = _questionnaires(columns, len(native), design)
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):

@@ -53,6 +53,11 @@ def respond(
     """
     design = _fields(design, record)
     mark = check(design)
+    if not hasattr(record, "get"):
+        raise SchemaError(
+            "a record is a mapping from names to answers, as in {'smokes': 'no'}, not a "
+            f"{type(record).__name__}"
+        )
     labels = {a["name"]: a["categories"] for a in design["attributes"]}
     questionnaires = design["questionnaires"]
     needed = record_bytes(design)

@@ -48,7 +48,9 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
     nw = require("narwhals", "frames")
     wrapped = nw.from_native(reports)
     if column in wrapped.collect_schema().names():
-        raise SchemaError(f"the reports have a column {column!r} already; choose another name")
+        raise SchemaError(
+            f"the reports have a column {column!r} already; choose another name with column=…"
+        )
     lazy = isinstance(wrapped, nw.LazyFrame)
     frame = wrapped.collect() if lazy else wrapped
     series = nw.new_series(column, weights, nw.Float64, backend=frame.implementation)

@@ -230,10 +230,7 @@ def test_tables_and_methods_are_checked_before_anything_is_read(folder):
         ("design design.json --p 0.5", "design.json is a design, and a survey file is needed"),
         ("design people.csv --p 0.5", "table of people or reports, and a survey file is needed"),
         ("plan tally.json --n 9 --epsilon 1", "tally.json is a tally, and a survey file is needed"),
-        (
-            "query tally.json -d tally.json insured",
-            "tally.json is named twice. Name each file once",
-        ),
+        ("query tally.json -d tally.json insured", "tally.json is a tally, and --design needs a"),
         ("cluster dep.json --max-cells 9 --min-dependence 0.1", "--design to say what was asked"),
     ],
 )
@@ -270,3 +267,62 @@ def test_what_is_mistyped_or_missing_is_named(folder, command, complaint):
         done("design survey.toml --size 2 --epsilon 3 -o sampled.json")
         done("randomize people.csv -d sampled.json -o sampled.csv --seed 1")
     assert complaint in refusal(command)
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "kind"),
+    [
+        ("design.json", "privacy z.json", "a design"),
+        ("tally.json", "estimate z.json -d design.json", "a tally"),
+        ("survey.toml", "design z.toml --p 0.5", "a survey file"),
+    ],
+)
+def test_a_zipped_file_of_settings_is_to_be_unzipped(folder, file, command, kind):
+    ending = file.rpartition(".")[2]
+    (folder / f"z.{ending}").write_bytes(gzip.compress((folder / file).read_bytes()))
+    said = refusal(command)
+    assert said.startswith(f"z.{ending} is a gzip file, and {kind} is read unzipped. Unzip it")
+    assert said.endswith(f"gunzip < z.{ending} > plain.{ending}")
+
+
+@pytest.mark.parametrize("name", ["e.npz", "e.json", "e.csv"])
+def test_a_missing_folder_is_noticed_before_the_fit(folder, name, monkeypatch):
+    monkeypatch.setattr("mdrr.cli.methods.estimated", lambda *_: pytest.fail("it was fitted"))
+    said = refusal(f"estimate tally.json -d design.json --table age -o nodir/{name}")
+    assert said.startswith("there is no folder ")
+    assert said.endswith("nodir'. Make it first")
+
+
+def test_columns_of_results_do_not_replace_attributes(folder):
+    names = ["low", "high", "probability", "weight"]
+    (folder / "s.toml").write_text(
+        "".join(f"[[attributes]]\nname = '{name}'\ncategories = ['x', 'y']\n" for name in names)
+    )
+    (folder / "r.csv").write_text("low,high,probability,weight\nx,y,x,y\ny,x,y,x\nx,x,x,x\n")
+    done("design s.toml --p 0.5 -o s.json")
+    for name in names[:3]:
+        said = refusal(f"estimate r.csv -d s.json --method product --table {name} -o t.csv")
+        assert f"the attribute '{name}' has the name of a column of results" in said
+        assert not (folder / "t.csv").exists()
+        done(f"estimate r.csv -d s.json --method product --table {name} -o {name}.json")
+    said = refusal("adjust r.csv -d s.json -o w.csv")
+    assert said == "the reports have a column 'weight' already; choose another name with --column"
+    done("adjust r.csv -d s.json -o w.csv --column factor")
+    assert (folder / "w.csv").read_text().startswith('"low","high","probability","weight","factor"')
+
+
+def test_a_label_that_is_no_report_is_not_to_be_added_to_the_survey(folder):
+    lines = 'smokes,age,visits,insured\n{},"[0, 18)",{},true\n'
+    for smokes, visits, name in [("often", 1, "smokes"), ("no", 7, "visits")]:
+        (folder / "bad.csv").write_text(lines.format(smokes, visits))
+        said = refusal("tally bad.csv -d design.json -o t.json")
+        assert said.startswith(f"'bad.csv': row 2: '{name}' has no category ")
+        assert said.endswith("Use the design the reports were made under")
+
+
+def test_a_copy_of_a_file_of_reports_counts_nobody_twice(folder):
+    (folder / "copy.parquet").write_bytes((folder / "reports.parquet").read_bytes())
+    command = "tally reports.parquet copy.parquet -d design.json -o both.json"
+    said = refusal(command)
+    assert said.startswith("reports.parquet and copy.parquet hold the same reports, so everybody")
+    assert "1,200 reports" in done(f"{command} --different-people")

@@ -328,3 +328,16 @@ def test_a_billion_combinations_are_estimated_or_refused_in_one_line(method):
     assert found.table("a").values.sum() == pytest.approx(1)
     count = found.count("a == 'a1'")
     assert 0 <= count.low <= count.value <= count.high <= 200
+
+
+def test_columns_of_results_do_not_replace_labels_of_attributes():
+    domain = Domain((Attribute("low", ("x", "y")), Attribute("probability", ("x", "y"))))
+    found = estimate(*_even(independent(domain, p=0.5)), "product")
+    assert list(found.table("low").to_frame("pandas").columns) == ["low", "probability"]
+    for make in (
+        lambda: found.table("low").to_frame(intervals=True),
+        found.table("probability").to_frame,
+        found.to_frame,
+    ):
+        with pytest.raises(EstimateError, match="has the name of a column of results"):
+            make()

@@ -27,15 +27,21 @@ def adjust(
     out: Out,
     tolerance: Annotated[float, typer.Option(help="Stop when margins are this near.")] = 1e-9,
     sweeps: Annotated[int, typer.Option(help="Stop after this many sweeps.")] = 1000,
+    column: Annotated[str, typer.Option(help="The name of the column of weights.")] = "weight",
     as_json: AsJson = False,
 ) -> None:
     """Weigh the randomized records so that their margins are the estimated ones (Algorithm 2)."""
     from mdrr.estimation import adjust as rake
     from mdrr.files import write_tables
     from mdrr.files.streams import STDIN
+    from mdrr.report_frames import report_columns
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     made = load_design(design)
+    if column in report_columns(made):
+        raise MdrrError(
+            f"the reports have a column {column!r} already; choose another name with --column"
+        )
     for path in reports:
         if str(path) == STDIN:
             raise MdrrError("reports to weigh are read twice, and stdin only once: give a file")
@@ -43,7 +49,7 @@ def adjust(
             raise MdrrError(f"{path}: a tally has no records to weigh. Give the reports themselves")
     tally = load_tally(reports, made, quiet=as_json)
     found = rake(tally, made, tolerance=tolerance, sweeps=sweeps)
-    n = write_tables(out, _weighted(reports, made, tally, found))
+    n = write_tables(out, _weighted(reports, made, tally, found, column))
     why = found.notes["adjustment"]
     if as_json:
         print_json(
@@ -66,15 +72,17 @@ def adjust(
         print_text(f"{count:,} categories have no randomized record and keep weight 0.")
 
 
-def _weighted(paths: list[Path], design: Design, tally: Tally, found: Estimate) -> Iterator[Any]:
+def _weighted(
+    paths: list[Path], design: Design, tally: Tally, found: Estimate, column: str
+) -> Iterator[Any]:
     """The reports again, chunk by chunk, each with its weight."""
     from mdrr.columns import require
     from mdrr.files import read_reports
     from mdrr.report_frames import report_table
-    from mdrr.weighting import WEIGHT, record_weights
+    from mdrr.weighting import record_weights
 
     pa = require("pyarrow", "frames")
     for path in paths:
         for chunk in read_reports(path, design):
             weights = pa.array(record_weights(chunk, tally, found))
-            yield report_table(chunk, design).append_column(WEIGHT, weights)
+            yield report_table(chunk, design).append_column(column, weights)

@@ -74,7 +74,7 @@ def cluster(
     several = len(max_cells) * len(min_dependence) > 1
     if publishes and several:
         raise MdrrError("a design has one --max-cells and one --min-dependence; give each once")
-    keep_apart(out, [*reports, design, survey], publishes=publishes)
+    keep_apart(out, [*reports, survey], design, publishes=publishes)
     if len(reports) == 1 and not true_data and _is_learnt(reports[0]):
         learnt = load_learnt(reports[0])
         known = learnt.domain if survey is None and design is None else None

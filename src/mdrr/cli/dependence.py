@@ -74,7 +74,7 @@ def dependence(
     """Measure dependence: |r| of ordered pairs, Cramér's V of others, debiased from reports."""
     from mdrr.files import write_text
 
-    keep_apart(out, [*reports, design, survey])
+    keep_apart(out, [*reports, survey], design)
     check_ending(out, ".json", "dependences are written as JSON")
     learnt = assess(
         reports, design, survey,

@@ -53,7 +53,7 @@ def estimate(
     """Estimate tables of the true distribution; with -o estimate.npz, save the estimate."""
     from mdrr.estimation.result import check_names
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     words = [*(option or ()), *_projection(method, projection)]
     made, fit = load_fit(reports, design, method, words, quiet=as_json)
     asked = [read_names(text, made.domain.names) for text in table or ()]
@@ -146,8 +146,11 @@ def _projection(method: str, projection: str | None) -> list[str]:
 
 
 def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
+    from mdrr.estimation.result import RESULTS, refuse_clash
     from mdrr.files.tables import file_format
+    from mdrr.files.whole import check_folder
 
+    check_folder(out)
     if out.suffix.lower() not in (".json", SAVED):
         file_format(out)
         if len(asked) != 1:
@@ -155,6 +158,7 @@ def _check_out(out: Path, asked: list[tuple[str, ...]]) -> None:
                 f"{out} holds one table, and {len(asked)} are asked for. Name one with --table, or "
                 "write them all to a .json file"
             )
+        refuse_clash(asked[0], RESULTS)
 
 
 def _write(out: Path, found: Estimate, fields: dict[str, Any], tables: list[Table]) -> None:

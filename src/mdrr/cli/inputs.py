@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from filecmp import cmp
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -65,6 +67,14 @@ def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
         error: MdrrError = MdrrError("not text in UTF-8")
     except MdrrError as caught:
         error = caught
+    from mdrr.files.streams import ZIPPED
+
+    with path.open("rb") as file:
+        if file.read(2) == ZIPPED:
+            raise MdrrError(
+                f"{path} is a gzip file, and {wanted} is read unzipped. Unzip it first, as in: "
+                f"gunzip < {path} > plain{'.toml' if wanted == 'a survey file' else '.json'}"
+            )
     kind = kind_of(path)
     if kind not in (None, wanted):
         raise MdrrError(f"{path} is {kind}, and {wanted} is needed here. {_MAKES[wanted]}")
@@ -92,18 +102,32 @@ def check_ending(out: Path | None, ending: str, what: str) -> None:
         raise MdrrError(f"{out}: {what}. Name it {out.with_suffix(ending).name!r}")
 
 
-def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
+def keep_apart(
+    out: Path | None,
+    paths: Sequence[Path | None],
+    design: Path | None = None,
+    *,
+    publishes: bool = False,
+) -> None:
     """Refuse to write over what is read or over a design, and to read one file twice.
 
     Arguments:
         out: the file to write, if any.
         paths: the files to read; None is no file.
+        design: the file named with --design, which is read too.
         publishes: a design is written, which `publish` keeps from replacing another.
     """
     seen: set[Path] = set()
-    for path in paths:
+    for path in (*paths, design):
         if path is None:
             continue
+        if path is design and path.resolve() in seen:
+            kind = kind_of(path) or "no design"
+            if kind == "a design":
+                raise MdrrError(
+                    f"{path} is a design, and is named as reports too. Name the reports"
+                )
+            raise MdrrError(f"{path} is {kind}, and --design needs a design. {_MAKES['a design']}")
         if out is not None and path.resolve() == out.resolve():
             raise MdrrError(f"{path} would be written over what is read; name another file with -o")
         if path.resolve() in seen:
@@ -167,7 +191,8 @@ def load_tally(
         design: the design they were made under.
         quiet: show no progress.
         different_people: tallies and reports may be mixed, and two tallies may be equal. Otherwise
-            that is refused: a tally and the reports it was made of would count everybody twice.
+            that is refused: a tally and the reports it was made of would count everybody twice,
+            as copies of a file of reports would.
     """
     from mdrr.files import tally_files
     from mdrr.plausibility import doubts
@@ -196,6 +221,8 @@ def load_tally(
                     "--different-people"
                 )
     if reports:
+        if not different_people:
+            _refuse_copies(reports)
         say_unchecked(reports)
         with progress("Tallying", quiet=quiet) as advance:
             found.append(tally_files(reports, design, advance))
@@ -205,6 +232,17 @@ def load_tally(
     for doubt in doubts(total, design):
         note(f"Warning: {doubt}")
     return total
+
+
+def _refuse_copies(paths: Sequence[Path]) -> None:
+    """Refuse files of reports that are the same byte for byte."""
+    files = [path for path in paths if path.is_file()]
+    for first, second in combinations(files, 2):
+        if first.stat().st_size == second.stat().st_size and cmp(first, second, shallow=False):
+            raise MdrrError(
+                f"{first} and {second} hold the same reports, so everybody would count twice. "
+                "If they are of different people, add them up with mdrr tally --different-people"
+            )
 
 
 def load_fit(

@@ -43,7 +43,7 @@ def query(
     from mdrr.query import Query
 
     reports, where = _told_apart(words)
-    keep_apart(None, [*reports, design])
+    keep_apart(None, reports, design)
     made, fit = load_fit(reports, design, method, option, quiet=as_json)
     wanted = Query.of(where, made.domain)
     found = fit()

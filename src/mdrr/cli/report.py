@@ -58,7 +58,7 @@ def report(
     """Write a self-contained HTML page of what reports say: shares, dependences, privacy."""
     from mdrr.reporting import report as write_report
 
-    keep_apart(out, [*reports, design, truth])
+    keep_apart(out, [*reports, truth], design)
     check_ending(out, ".html", "the page is HTML")
     for name in compare or ():
         read_options(name, ())

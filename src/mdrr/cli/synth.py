@@ -39,7 +39,7 @@ def synth(
     from mdrr.files import write_tables
     from mdrr.synthesis import synthesize
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     found = load_fit(reports, design, method, option, quiet=as_json)[1]()
     written = write_tables(out, [synthesize(found, n, how=how, seed=seed, backend="pyarrow")])
     print_answer(

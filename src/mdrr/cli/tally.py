@@ -30,7 +30,7 @@ def tally(
     from mdrr.files import write_text
 
     check_ending(out, ".json", "a tally is JSON")
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     made = load_design(design)
     found = load_tally(reports, made, quiet=as_json, different_people=different_people)
     write_text(out, found.to_json())

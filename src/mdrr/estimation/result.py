@@ -35,6 +35,9 @@ _SHOWN = 12
 MOST_INTERVALS = 10_000
 """Cells of a table up to which their intervals are computed, one query each."""
 
+RESULTS = ("probability", "low", "high")
+"""The columns that stand beside the labels in a frame of a table."""
+
 FORMAT = 1
 """The version of a saved estimate."""
 
@@ -123,6 +126,7 @@ class Table:
 
     def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
         """One row per combination: labels and probability, and its interval if asked."""
+        refuse_clash(self.attributes, RESULTS if intervals else RESULTS[:1])
         domain = self.estimate.domain
         grids = np.indices(self.values.shape).reshape(len(self.attributes), -1)
         columns: dict[str, Any] = {
@@ -133,6 +137,16 @@ class Table:
         if intervals:
             columns["low"], columns["high"] = self.low.ravel(), self.high.ravel()
         return make_frame(columns, backend)
+
+
+def refuse_clash(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse a frame in which a column of results would replace an attribute's labels."""
+    for name in names:
+        if name in columns:
+            raise EstimateError(
+                f"the attribute {name!r} has the name of a column of results. Read the numbers "
+                "from .values, .low and .high of a table or, with mdrr estimate, write a .json file"
+            )
 
 
 def check_names(domain: Domain, names: Sequence[str]) -> None:
@@ -234,6 +248,7 @@ class Estimate:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Every combination of positive probability, and its probability."""
+        refuse_clash(self.domain.names, RESULTS[:1])
         columns, probabilities = self.joint.combinations()
         return make_frame({**labelled(self.domain, columns), "probability": probabilities}, backend)
 

@@ -29,7 +29,13 @@ from mdrr.files.tables import (
 )
 from mdrr.files.whole import whole
 from mdrr.randomizer import Batch, Reports, smallest_unsigned
-from mdrr.report_frames import FINGERPRINT, report_codes, report_columns, report_table
+from mdrr.report_frames import (
+    FINGERPRINT,
+    report_codes,
+    report_columns,
+    report_table,
+    reported_labels,
+)
 from mdrr.response import Report, check_fingerprint
 from mdrr.tallies import Tally, tally_codes
 
@@ -86,11 +92,12 @@ def read_reports(
     attributes = [attribute for attribute in columns.values() if attribute is not None]
     numbers = [name for name, attribute in columns.items() if attribute is None]
     before = header_rows(path)
-    for table in read_tables(path, attributes, numbers, on_progress):
-        with placed(path, before):
-            codes = report_codes(_numbered(table, numbers), design)
-        yield codes
-        before += codes.n
+    with reported_labels():
+        for table in read_tables(path, attributes, numbers, on_progress):
+            with placed(path, before):
+                codes = report_codes(_numbered(table, numbers), design)
+            yield codes
+            before += codes.n
 
 
 def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) -> int:

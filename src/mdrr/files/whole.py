@@ -30,9 +30,7 @@ def whole(path: str | Path) -> Iterator[Path]:
         >>> [file.name for file in folder.iterdir()]
         ['a.txt']
     """
-    final = Path(os.path.realpath(path))
-    if not final.parent.is_dir():
-        raise MdrrError(f"there is no folder {str(final.parent)!r}. Make it first")
+    final = check_folder(path)
     if final.exists() and not final.is_file():
         raise MdrrError(f"{str(path)!r} is not a file that can be replaced")
     beside = final.with_name(f".{final.name}.{secrets.token_hex(4)}.part")
@@ -50,6 +48,14 @@ def whole(path: str | Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def check_folder(path: str | Path) -> Path:
+    """Where a file will stand, links followed; refused when that folder does not exist."""
+    final = Path(os.path.realpath(path))
+    if not final.parent.is_dir():
+        raise MdrrError(f"there is no folder {str(final.parent)!r}. Make it first")
+    return final
 
 
 def write_text(path: str | Path, text: str) -> None:
