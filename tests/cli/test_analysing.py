@@ -12,7 +12,9 @@ import pytest
 from mdrr.design import Design
 from mdrr.estimation import estimate
 from mdrr.files import tally_files
+from mdrr.protocols import joint
 from mdrr.weighting import weigh
+from tests.cases import domain_of
 from tests.cli.run import answer, done, refusal, run
 
 
@@ -280,3 +282,19 @@ def test_a_saved_estimate_that_cannot_be_used(saved, command, complaint):
     done("design survey.toml --p 0.6 -o other.json")
     Path("bad.npz").write_bytes(b"nothing")
     assert complaint in refusal(command)
+
+
+def test_a_billion_combinations_are_tallied_and_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    domain = domain_of(*[8] * 10)
+    design = joint(domain, epsilon=20.0)
+    Path("design.json").write_text(design.to_json(), encoding="utf-8")
+    codes = np.random.default_rng(1).integers(0, 8, (10, 200))
+    columns = {
+        a.name: np.array(a.categories)[c] for a, c in zip(domain.attributes, codes, strict=True)
+    }
+    pyarrow.parquet.write_table(pa.table(columns), "reports.parquet")
+    assert "200 reports" in done("tally reports.parquet -d design.json -o tally.json")
+    found = answer("query tally.json -d design.json --method pairwise \"a == 'a1'\"")
+    assert 0 <= found["low"] <= found["value"] <= found["high"] <= 200
+    assert "debiased" in done("dependence tally.json -d design.json")

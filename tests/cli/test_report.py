@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -94,3 +95,21 @@ def test_another_designs_tally_is_refused(files: Path) -> None:
     code, _, err = run(files)
     assert code == 2
     assert "made under the design" in err
+
+
+def test_missing_answers_are_in_no_true_count_of_an_order(tmp_path: Path) -> None:
+    """100 poor, 200 fair, 300 good and 400 who did not say: 500 are known to be fair or better."""
+    health = mdrr.Attribute("health", ("poor", "fair", "good", "?"), kind="ordinal", missing="?")
+    domain = mdrr.Domain((health, mdrr.Attribute("sex", ("F", "M"))))
+    design = mdrr.independent(domain, p=0.6)
+    said = ["poor"] * 100 + ["fair"] * 200 + ["good"] * 300 + [None] * 400
+    people = pl.DataFrame({"health": said, "sex": ["F", "M"] * 500})
+    reports = mdrr.randomize(people, design, source=mdrr.SeededSource(4))
+    (tmp_path / "design.json").write_text(design.to_json(), encoding="utf-8")
+    (tmp_path / "tally.json").write_text(mdrr.tally(reports, design).to_json(), encoding="utf-8")
+    people.write_csv(tmp_path / "people.csv")
+    truth = ["--truth", str(tmp_path / "people.csv"), "--method", "product"]
+    assert run(tmp_path, *truth, "-q", "health >= 'fair'")[0] == 0
+    page = (tmp_path / "out.html").read_text("utf-8")
+    row = next(r for r in page.split("<tr>") if r.startswith('<th scope="row">health &gt;= '))
+    assert '<td class="n true">500</td>' in row
