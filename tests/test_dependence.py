@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
@@ -297,6 +298,19 @@ def test_intervals_cover_and_independence_is_seldom_denied(design, strength):
         assert seen > 90
 
 
+def test_among_many_independent_pairs_none_is_told_from_0():
+    """28 pairs: some interval excludes 0 in about half the surveys, a pair is clear in 2.5 %."""
+    domain = domain_of(*[2] * 8)
+    design, pairs = independent(domain, p=0.5), list(combinations(domain.names, 2))
+    excluding = clear = 0
+    for trial in range(40):
+        people = list(np.random.default_rng(trial).integers(0, 2, (8, 2000)))
+        found = dependences(reported(people, design, trial), design)
+        excluding += any(found.interval(*pair)[0] > 0 for pair in pairs)
+        clear += any(found.is_clear(*pair) for pair in pairs)
+    assert clear <= misses_allowed(40, 0.025) < excluding
+
+
 def test_correlations_are_covered_too():
     domain = Domain(tuple(Attribute(name, (1, 2, 3), kind="ordinal") for name in "abc"))
     design = independent(domain, p=0.35)
@@ -331,9 +345,25 @@ def test_adult_s_dependences_lie_in_their_intervals(adult_codes, epsilon, least,
     assert len(pairs) - sum(inside) <= misses_allowed(len(pairs), 0.05)
     clear = [found.is_clear(*pair) for pair in pairs]
     assert least <= sum(clear) <= most
+    told = [(*found.interval(*pair), found[pair]) for pair in pairs if found.is_clear(*pair)]
+    assert all(low < value < high for low, high, value in told)
     assert clear == sorted(clear, reverse=True)  # what cannot be told comes last
     if epsilon == 12:
         assert [found.interval(*p)[1] for p in pairs if not found.is_clear(*p)] < [1.0] * 28
+
+
+def test_a_value_lies_inside_its_interval_and_not_on_its_start(adult_codes):
+    """At ε = 1 two intervals exclude 0, by chance; the plain debiased values lie below both."""
+    domain = adult_domain()
+    design = independent(domain, epsilon=1.0)
+    found = dependences(reported(adult_codes, design, 2), design)
+    pairs = [p for p in combinations(domain.names, 2) if found.interval(*p)[0] > 0]
+    assert len(pairs) == 2
+    for pair in pairs:
+        low, high = found.interval(*pair)
+        assert 1.01 * low < found[pair] < high
+        assert not found.is_clear(*pair)
+        assert not Dependences.from_dict(found.to_dict()).is_clear(*pair)
 
 
 def test_a_report_of_one_tells_nothing():
@@ -440,6 +470,16 @@ def test_pairs_are_ranked_and_framed():
             lambda: Dependences(("a", "b"), np.eye(2), low=np.eye(2), high=np.eye(2) / 2),
             SchemaError,
             "inside its interval",
+        ),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), low=np.eye(2), high=np.eye(2), clear=[1, 0]),
+            SchemaError,
+            "true or false for every pair",
+        ),
+        (
+            lambda: Dependences(("a", "b"), np.eye(2), clear=np.eye(2) > 0),
+            SchemaError,
+            "only if its interval excludes 0",
         ),
         (lambda: Dependences(("a", "b"), np.eye(2), level=95), SchemaError, "level=95"),
         (lambda: Dependences(("a", "b"), np.eye(2), measure="V"), SchemaError, "measure='V'"),

@@ -94,7 +94,8 @@ SCHEMAS = {
     "dependence tally.json -d design.json": exactly(
         how=TEXT, epsilon=maybe(NUMBER), measure=TEXT, level=SHARE, names=NAMES,
         values=listed(listed(SHARE)), low=listed(listed(SHARE)), high=listed(listed(SHARE)),
-        margins=listed(listed(SHARE)), pairs=listed({"type": "object"}),
+        clear=listed(listed(FLAG)), margins=listed(listed(SHARE)),
+        pairs=listed({"type": "object"}),
     ),
     "cluster tally.json -d design.json --max-cells 9 --min-dependence 0.1 --p 0.5": exactly(
         max_cells=WHOLE, min_dependence=SHARE, clusters=listed(NAMES), unclear=listed(NAMES),

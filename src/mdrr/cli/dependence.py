@@ -205,8 +205,9 @@ def _show(learnt: Learnt, pairs: Sequence[dict[str, Any]]) -> None:
     if unclear:
         alarms = f"{50 * (1 - found.level):.2g} %"
         print_text(
-            f"–: cannot be told from 0 ({unclear} of {len(pairs)} pairs). Of independent pairs, "
-            f"about {alarms} get a number by chance."
+            f"–: cannot be told from 0 ({unclear} of {len(pairs)} pairs). Of the pairs with a "
+            f"number, at most {alarms} are expected to be chance (Benjamini–Hochberg over all "
+            "pairs). Each interval is for its own pair: among many, some exclude 0 by chance."
         )
     if learnt.how == "attenuated":
         print_text("Attenuated values are biased towards 0 and have no intervals.")

@@ -88,6 +88,15 @@ def interval(low: Sequence[Signal], high: Sequence[Signal], level: float) -> tup
     return np.sqrt(at_least), np.sqrt(at_most)
 
 
+def chances(signals: Sequence[Signal]) -> Array:
+    """How likely noise alone gives at least T; 1 where nothing is known of the noise."""
+    seen, noise, spread = np.array([[s.seen, s.noise, s.spread] for s in signals]).T
+    silent = noise <= 0
+    scale = np.where(silent, 1.0, spread) / np.where(silent, 1.0, noise)
+    below = _noncentral(seen / scale, np.where(silent, 1.0, noise) / scale, np.zeros_like(seen))
+    return np.where(silent, 1.0, 1 - below)
+
+
 def _solved(signals: Sequence[Signal], tail: float, *, usual: bool) -> Array:
     """The δ² at which T is the tail's quantile, by bisection; 0 where it lies below already."""
     seen, noise, spread, slope, most = np.array(

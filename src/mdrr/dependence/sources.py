@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from mdrr.dependence.association import Measure, measured, shares_of
 from mdrr.dependence.association import debiased as debiased_value
-from mdrr.dependence.confidence import estimated, interval
+from mdrr.dependence.confidence import chances, estimated, interval
 from mdrr.dependence.noise import NoisyTable, noisy_pair
 from mdrr.dependence.strengths import LEVEL, Dependences
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
+from mdrr.estimation.assisted import discoveries
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.project import nearest
 from mdrr.estimation.unbiased import unbiased
@@ -140,6 +141,8 @@ def from_noisy(
 ) -> Dependences:
     """Debiased dependences with intervals, from the unbiased table of every pair.
 
+    A value outside its interval is replaced by the middle of the interval.
+
     Arguments:
         look: gives the table of two attributes; each is asked for once.
         domain: gives kinds and scores.
@@ -166,12 +169,26 @@ def from_noisy(
     _set_variances(values, domain, margins or nearby, measure)
     if level is None:
         return Dependences(domain.names, values, margins, measure=measure)
-    bounds = values.copy(), values.copy()
-    for end, found in zip(bounds, interval(lows, highs, level), strict=True):
-        for (i, j), value in zip(places, found, strict=True):
-            end[i, j] = end[j, i] = value
-    inside = np.clip(values, *bounds)
-    return Dependences(domain.names, inside, margins, *bounds, level, measure)
+    at, chance = tuple(np.array(places).T), chances(lows)
+    low_end, high_end = interval(lows, highs, level)
+    clear = (chance <= discoveries(list(chance), (1 - level) / 2)) & (low_end > 0)
+    inside = (low_end <= values[at]) & (values[at] <= high_end)
+
+    def square(found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        whole = values.astype(found.dtype)
+        whole[at] = whole[at[::-1]] = found
+        return whole
+
+    return Dependences(
+        domain.names,
+        square(np.where(inside, values[at], (low_end + high_end) / 2)),
+        margins,
+        square(low_end),
+        square(high_end),
+        level,
+        measure,
+        square(clear),
+    )
 
 
 def reported_pair(tally: Tally, design: Design, first: str, second: str) -> Array:

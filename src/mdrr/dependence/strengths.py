@@ -32,6 +32,8 @@ class Dependences:
         high: `(m, m)`, where it ends.
         level: the probability that an interval covers the true value.
         measure: `auto` (|r| of ordered pairs, V of others), `cramers_v`, `pearson`, `covariance`.
+        clear: `(m, m)`, which pairs can be told from 0, all pairs considered; None takes every
+            pair whose interval excludes 0.
 
     Example:
         >>> found = Dependences(("a", "b"), np.array([[1, 0.3], [0.3, 1]]))
@@ -46,6 +48,7 @@ class Dependences:
     high: Array | None = None
     level: float = LEVEL
     measure: Measure = "auto"
+    clear: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if self.measure not in get_args(Measure):
@@ -61,6 +64,8 @@ class Dependences:
             slack = 1e-9 * (1 + self.values)
             if (self.low > self.values + slack).any() or (self.values > self.high + slack).any():
                 raise SchemaError("a dependence lies inside its interval, from low to high")
+        if self.clear is not None:
+            object.__setattr__(self, "clear", self._told(self.clear))
         if self.margins is not None:
             object.__setattr__(self, "margins", _checked(self.margins, self.names))
 
@@ -82,6 +87,14 @@ class Dependences:
             raise SchemaError("dependences are symmetric")
         return values
 
+    def _told(self, given: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        clear = np.asarray(given)
+        if clear.dtype != np.bool_ or clear.shape != self.values.shape or (clear != clear.T).any():
+            raise SchemaError("clear is true or false for every pair, the same in either order")
+        if self.low is None or (clear & (self.low <= 0)).any():
+            raise SchemaError("a pair is told from 0 only if its interval excludes 0")
+        return clear
+
     def __getitem__(self, pair: tuple[str, str]) -> float:
         return float(self.values[self._at(pair)])
 
@@ -102,10 +115,14 @@ class Dependences:
         return float(self.low[at]), float(self.high[at])
 
     def is_clear(self, first: str, second: str) -> bool:
-        """Whether the dependence can be told from 0: exact, or with an interval that excludes 0.
+        """Whether the dependence can be told from 0, among all pairs that were looked at.
 
-        Of independent pairs a share of (1 − level)/2 passes for dependent: 2.5 % at level 0.95.
+        Of the pairs told from 0, a share of at most (1 − level)/2 is expected to be independent:
+        2.5 % at level 0.95 (Benjamini & Hochberg 1995). Each interval is for its own pair, so
+        some exclude 0 by chance where there are many. Exact dependences are always clear.
         """
+        if self.clear is not None:
+            return bool(self.clear[self._at((first, second))])
         found = self.interval(first, second)
         return found is None or found[0] > 0
 
@@ -135,13 +152,14 @@ class Dependences:
             "values": self.values.tolist(),
             "low": None if self.low is None else self.low.tolist(),
             "high": None if self.high is None else self.high.tolist(),
+            "clear": None if self.clear is None else self.clear.tolist(),
             "margins": self.margins and [margin.tolist() for margin in self.margins],
         }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Dependences:
         """The dependences described by `to_dict`, validated again; other keys are ignored."""
-        known = ("margins", "low", "high", "level", "measure")
+        known = ("margins", "low", "high", "level", "measure", "clear")
         try:
             names = tuple(fields["names"])
             if not all(isinstance(name, str) for name in names):
