@@ -136,5 +136,8 @@ def test_t_d_is_judged_where_it_can_matter():
     flat = {(p, most, least): once[p, most] for p, most, least in TABLES[1]}  # the same runs
     same = {**right.learnt, ("attenuated", 1): flat, ("attenuated", 6): flat}
     assert [verdict(like_the_paper(learnt=same), each) for each in words] == [False, False, True]
+    apart = {**right.clusters, ("attenuated", 1): dict.fromkeys(TABLES[1], 8.0)}
+    nothing = like_the_paper(learnt=same, clusters=apart)  # no clusters: T_d had nothing to decide
+    assert [verdict(nothing, each) for each in words[:2]] == [None, None]
     other = {**right.learnt, ("attenuated", 6): flat}
     assert verdict(like_the_paper(learnt=other), words[2]) is False
