@@ -178,8 +178,8 @@ def test_settings_make_the_protocols_designs(settings, design):
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        (Settings(), "either p or epsilon"),
-        (Settings(p=0.5, epsilon=1.0), "either p or epsilon"),
+        (Settings(), "give p or epsilon"),
+        (Settings(p=0.5, epsilon=1.0), "give p or epsilon"),
         (Settings("sampled", p=0.5, size=2), "'sampled' needs epsilon"),
         (Settings("sampled", size=2), "'sampled' needs epsilon"),
         (Settings("joint", epsilon={"a": 1.0}), "goes with protocol 'independent'"),

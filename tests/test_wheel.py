@@ -16,7 +16,8 @@ AFTERWARDS = """
 import importlib.util
 assert importlib.util.find_spec("pytest") is None, "dev tools are installed: this shows nothing"
 assert people.shape == (32_561, 8)
-assert type(reports) is type(people) and reports.shape == people.shape
+assert type(reports) is type(people) and len(reports) == len(people)
+assert design.epsilon <= 4
 assert tally.n == len(people)
 values = estimate.table("sex", "income").values
 assert values.shape == (2, 2) and values.min() >= 0 and abs(values.sum() - 1) < 1e-9
