@@ -188,7 +188,6 @@ SETS = {"kind": "subset", "cells": 4, "codes": 7, "block": [1, 2, 4], "low": 400
 
 def with_matrix(matrix):
     fields = json.loads(designs()["one"].to_json())
-    del fields["fingerprint"]
     fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
     return fields
 
@@ -321,3 +320,12 @@ def test_a_record_that_is_no_mapping_is_refused(record):
     design = designs()["one"]
     with pytest.raises(SchemaError, match="a record is a mapping from names to answers"):
         respond(record, design)
+
+
+def test_a_design_whose_name_breaks_the_line_is_refused():
+    fields = designs()["one"].to_dict()
+    name = "a\u2028b"
+    fields["attributes"][0]["name"] = name
+    fields["questionnaires"][0]["clusters"][0]["attributes"] = [name]
+    with pytest.raises(SchemaError, match="characters that cannot be shown"):
+        check(fields)
