@@ -14,9 +14,14 @@ from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, available
 from benchmarks.metrics import METRICS, workload
 from benchmarks.peers import calm, ldpy, maxent, oracle
+from benchmarks.peers.ibu import ibu
 
+import mdrr
 from benchmarks import runner
 from mdrr.estimation import nearest
+from mdrr.estimation.unbiased import unbiased
+from mdrr.randomizer import randomize_codes
+from mdrr.tallies import tally_codes
 
 ROOT = Path(__file__).resolve().parents[2]
 Z = 4.42  # two-sided 1e-5
@@ -288,3 +293,19 @@ def test_our_own_methods_need_no_other_package():
     ours = [m for m in METHODS.values() if m.group in ("ours", "paper")]
     assert "plan + auto" in [m.name for m in ours]
     assert all(m.needs is None for m in ours)
+
+
+def test_the_bayesian_update_is_the_inverse_where_that_is_proper():
+    """And its tables, in any order of the attributes, agree with its margins."""
+    domain = mdrr.Domain(tuple(mdrr.Attribute(n, tuple(range(r))) for n, r in (("a", 2), ("b", 3))))
+    design = mdrr.independent(domain, p=0.6)
+    rng = np.random.default_rng(2)
+    codes = [rng.integers(0, 2, 20_000), rng.integers(0, 3, 20_000)]
+    codes[1] = np.where(rng.random(20_000) < 0.4, codes[0], codes[1])
+    tally = tally_codes(randomize_codes(codes, design, mdrr.SeededSource(1)), design)
+    answer = ibu(tally, design)
+    inverse = unbiased(tally, design, ("b", "a")).values
+    assert (inverse > 0).all()
+    assert answer(("b", "a")) == pytest.approx(inverse, abs=1e-4)
+    assert answer(("a", "b")) == pytest.approx(answer(("b", "a")).T, abs=1e-6)
+    assert answer(("a", "b")).sum(axis=0) == pytest.approx(answer(("b",)), abs=1e-9)
