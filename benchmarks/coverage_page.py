@@ -12,6 +12,10 @@ HEAD = """# How often intervals hold the truth
 Every count and table cell of every estimator has an interval. This page says how often those of
 95 % hold the true count, on simulated people and on Adult. `make bench-coverage` made it.
 
+**The numbers were measured before all estimators had the same interval.** Those of `product` within
+clusters and of `pairwise` hardly change. Those of `latent`, `correspondence`, `auto`, and of `product`
+and `adjust` across clusters were then the methods' own. `make bench-coverage` measures them anew.
+
 *Categories* are of one attribute; *cells* are single combinations of two; *rare cells* are those
 with 1 to 9 people; *sets* are random tenths of two attributes' combinations. After each share
 stands its standard error over randomizations, since intervals of one randomization share its noise

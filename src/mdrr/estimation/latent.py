@@ -40,8 +40,8 @@ class Choice:
     """How many classes and passes predict held-out reports best; `tried` holds the evidence.
 
     `tried` are (classes, passes, mean log-likelihood of a held-out report), the best of each.
-    `crossed` are fits to each half of the people, with the classes and passes that the fit to the
-    other half would choose: nobody whom they are compared with had a say in them.
+    `crossed` are fits to each half of the people, stopped where the fit to the other half predicts
+    this half best. The people they are compared with gave them no report to fit.
     """
 
     classes: int
