@@ -35,8 +35,8 @@ questions. `make bench-accuracy` runs everything and makes this page from
 
 {origin}
 
-**The rows of ours were measured before every answer came from one joint**, when `correspondence` also
-drew axes and `latent` was part of `auto` everywhere. `make bench-accuracy` measures them anew.
+**The rows of ours were measured before every answer came from one joint**, when `correspondence`
+also drew axes and `latent` was part of `auto` everywhere. `make bench-accuracy` measures them anew.
 
 - **Count queries** are the paper's metric: two random attributes, a random tenth of their
   combinations, X_S > 0; the median of |X̂_S − X_S| / X_S over {queries:,} queries ({adult_queries:,}

@@ -13,8 +13,9 @@ Every count and table cell of every estimator has an interval. This page says ho
 95 % hold the true count, on simulated people and on Adult. `make bench-coverage` made it.
 
 **The numbers were measured before all estimators had the same interval.** Those of `product` within
-clusters and of `pairwise` hardly change. Those of `latent`, `correspondence`, `auto`, and of `product`
-and `adjust` across clusters were then the methods' own. `make bench-coverage` measures them anew.
+clusters and of `pairwise` were the unbiased ones then as well. Those of `latent`, `correspondence`,
+`auto`, and of `product` and `adjust` across clusters were the methods' own. `make bench-coverage`
+measures them anew.
 
 *Categories* are of one attribute; *cells* are single combinations of two; *rare cells* are those
 with 1 to 9 people; *sets* are random tenths of two attributes' combinations. After each share
