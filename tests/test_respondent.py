@@ -188,6 +188,7 @@ SETS = {"kind": "subset", "cells": 4, "codes": 7, "block": [1, 2, 4], "low": 400
 
 def with_matrix(matrix):
     fields = json.loads(designs()["one"].to_json())
+    del fields["fingerprint"]
     fields["questionnaires"][0]["clusters"][0]["matrix"] = matrix
     return fields
 

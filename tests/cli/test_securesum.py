@@ -35,7 +35,7 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> Non
     done = mdrr_says("demo", "--n", "4", "--mode", mode, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    keys = "n measure level names values low high margins clusters privacy"
+    keys = "n measure level names values low high clear margins clusters privacy"
     assert set(answer) == set(keys.split())
     domain = mdrr.datasets.adult_domain()
     codes = [column[:4] for column in mdrr.encode(mdrr.datasets.adult(), domain)]
