@@ -108,11 +108,12 @@ def dependences(
         The dependences of all pairs; every pair must have been reported by somebody.
 
     Example:
-        >>> from mdrr import SeededSource, independent, randomize_codes, tally_codes
+        >>> import mdrr
         >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w"))))
-        >>> design = independent(d, epsilon=4.0)
+        >>> design = mdrr.independent(d, epsilon=4.0)
         >>> people = [np.arange(900) % 2, np.arange(900) % 3]  # independent
-        >>> reports = tally_codes(randomize_codes(people, design, SeededSource(1)), design)
+        >>> sent = mdrr.randomize_codes(people, design, mdrr.SeededSource(1))
+        >>> reports = mdrr.tally(sent, design)
         >>> found = dependences(reports, design)
         >>> found.is_clear("a", "b"), found.interval("a", "b")[0]
         (False, 0.0)

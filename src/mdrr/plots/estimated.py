@@ -37,6 +37,7 @@ def category_order(attribute: Attribute, shares: Array) -> list[int]:
     Their own order where there is one, otherwise the most frequent first; the category that stands
     for a missing answer comes last.
 
+    >>> import numpy as np
     >>> grade = Attribute("grade", ("none", "low", "high"), kind="ordinal", missing="none")
     >>> category_order(grade, np.array([0.5, 0.2, 0.3]))
     [1, 2, 0]
