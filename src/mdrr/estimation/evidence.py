@@ -6,7 +6,6 @@ not the reports, so its size depends on the domain and not on the number of peop
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -64,25 +63,28 @@ class Evidence:
         return self._tables[names]
 
     def _found(self, names: Names) -> Unbiased | None:
-        asking = [
-            q
-            for q, questionnaire in enumerate(self.design.questionnaires)
-            if self.tally.groups[q].n and set(names) <= set(questionnaire.attributes)
-        ]
         try:
-            views = [self.view(q, names) for q in asking]
+            views = [self.view(q, names) for q in self._asking(names)]
         except MdrrError:  # too many cells
             return None
         return pooled(names, views, self.people) if views else None
 
+    def _asking(self, names: Names) -> list[int]:
+        """The questionnaires that ask all of the attributes and that somebody answered."""
+        return [
+            q
+            for q, questionnaire in enumerate(self.design.questionnaires)
+            if self.tally.groups[q].n and set(names) <= set(questionnaire.attributes)
+        ]
+
     def apart(self, names: Names) -> int | None:
         """In how few separate answers somebody reported all of the attributes; None if nobody."""
         counts = [
-            sum(not set(names).isdisjoint(cluster.attributes) for cluster in questionnaire.clusters)
-            for questionnaire, group in zip(
-                self.design.questionnaires, self.tally.groups, strict=True
+            sum(
+                not set(names).isdisjoint(c.attributes)
+                for c in self.design.questionnaires[q].clusters
             )
-            if group.n and set(names) <= set(questionnaire.attributes)
+            for q in self._asking(names)
         ]
         return min(counts, default=None)
 
@@ -104,11 +106,7 @@ class Evidence:
         """
         found = self.table((first, second))
         assert found is not None
-        asking = [
-            q
-            for q, questionnaire in enumerate(self.design.questionnaires)
-            if self.tally.groups[q].n and {first, second} <= set(questionnaire.attributes)
-        ]
+        asking = self._asking((first, second))
         rows, columns = found.values.shape
         total = float(found.variances().sum())
         for name, others in ((first, columns), (second, rows)):
@@ -196,7 +194,4 @@ def has_band(matrix: Matrix) -> bool:
 
 def has_jointly(design: Design) -> bool:
     """Whether anybody reports several attributes as one."""
-    clusters: Sequence[tuple[str, ...]] = [
-        cluster.attributes for q in design.questionnaires for cluster in q.clusters
-    ]
-    return any(len(names) > 1 for names in clusters)
+    return any(len(c.attributes) > 1 for q in design.questionnaires for c in q.clusters)
