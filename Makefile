@@ -41,7 +41,7 @@ format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: dev  ## Run the paper's experiments (1000 runs); write docs/reproduction.md. A first look: ARGS=--quick
+reproduce: dev  ## Run the paper's experiments (1000 runs); write docs/benchmarks/reproduction.md. A first look: ARGS=--quick
 	$(BIN)/python -m experiments $(or $(ARGS),--docs)
 
 wheel: dev  ## Build dist/*.whl
@@ -73,31 +73,31 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev,bench]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-dev
 
-bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/numeric.md
+bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/benchmarks/numeric.md
 	$(BIN)/python -m benchmarks.numeric
 
-bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells; docs/securesum.md
+bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells; docs/benchmarks/securesum.md
 	$(BIN)/python -m benchmarks.securesum
 
 faults: dev  ## Secure sums between real processes under faults, five times over, with other timing
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
 
-bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on eight data sets; docs/accuracy.md
+bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on eight data sets; docs/benchmarks/accuracy.md
 	$(BIN)/python -m benchmarks.accuracy
 
-bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/coverage.md
+bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/benchmarks/coverage.md
 	$(BIN)/python -m benchmarks.coverage
 
-bench-planning: $(VENV)/.installed-bench  ## What plans predict against what happens; docs/predictions.md
+bench-planning: $(VENV)/.installed-bench  ## What plans predict against what happens; docs/benchmarks/predictions.md
 	$(BIN)/python -m benchmarks.planning
 
-bench-frontier: $(VENV)/.installed-bench  ## What single attributes cost pairs at small budgets; docs/frontier.md
+bench-frontier: $(VENV)/.installed-bench  ## What single attributes cost pairs at small budgets; docs/benchmarks/frontier.md
 	$(BIN)/python -m benchmarks.frontier
 
-bench-limits: $(VENV)/.installed-bench  ## What RR-Independent's reports can tell at all; docs/limits.md
+bench-limits: $(VENV)/.installed-bench  ## What RR-Independent's reports can tell at all; docs/benchmarks/limits.md
 	$(BIN)/python -m benchmarks.limits
 
-bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/learning.md
+bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/benchmarks/learning.md
 	$(BIN)/python -m benchmarks.learning
 
 clean:  ## Remove .venv and everything generated

@@ -4,7 +4,7 @@
     python -m benchmarks.accuracy --quick      # minutes: Adult and the network, three budgets
     python -m benchmarks.accuracy --again auto,latent       # these methods anew, the rest as kept
     python -m benchmarks.accuracy --methods auto --seeds 2  # these alone; other rows stay as kept
-    python -m benchmarks.accuracy --page       # docs/accuracy.md from benchmarks/results alone
+    python -m benchmarks.accuracy --page       # the page from benchmarks/results alone
 
 Three of the data sets are held out: defaults are not chosen by looking at results on them (but for
 one, which the page names). Whoever chooses one runs with `--seen`, which leaves them out.

@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md: the results by data set, budget and method, and who wins."""
+"""The tables of the accuracy page: the results by data set, budget and method, and who wins."""
 
 from __future__ import annotations
 

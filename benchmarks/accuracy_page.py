@@ -1,4 +1,4 @@
-"""docs/accuracy.md and its charts, made of benchmarks/results/accuracy.json and nothing else."""
+"""docs/benchmarks/accuracy.md and its charts, made of benchmarks/results/accuracy.json alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from benchmarks.accuracy_book import (
 )
 from benchmarks.charts import lines
 
-PAGE = Path("docs/accuracy.md")
-IMAGES = Path("docs/img")
+PAGE = Path("docs/benchmarks/accuracy.md")
+IMAGES = Path("docs/benchmarks/img")
 SEEN_CHART, HELD_OUT_CHART = "accuracy.svg", "accuracy-held-out.svg"
 SHOWN = ("RR-Independent", "RR-Cl 100 + Adj", "SMP", "CALM", "mbi on pairs", "auto", "plan + auto")
 """The methods in the charts: the rest is in the tables."""

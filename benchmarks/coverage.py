@@ -1,7 +1,7 @@
 """How often intervals hold the truth: every estimator, counts and single cells.
 
-    python -m benchmarks.coverage           # stop it and start it again; writes docs/coverage.md
-    python -m benchmarks.coverage --page    # the page from benchmarks/results alone
+    python -m benchmarks.coverage  # can be stopped and resumed; writes docs/benchmarks/coverage.md
+    python -m benchmarks.coverage --page  # the page from benchmarks/results alone
 
 Intervals of one randomization share its noise, so randomizations are the sample: the standard error
 of a coverage is that of a mean over them. For a population the records are a law, from which people
@@ -254,7 +254,7 @@ def main() -> None:
         results = {"level": LEVEL, "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     page = document(json.loads(RESULTS.read_text("utf-8")))
-    Path("docs/coverage.md").write_text(page, encoding="utf-8")
+    Path("docs/benchmarks/coverage.md").write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What single attributes cost pairs: plans of every worth beside the peers, at small budgets.
 
-    python -m benchmarks.frontier           # stop it and start it again; writes docs/frontier.md
-    python -m benchmarks.frontier --page    # the page from benchmarks/results alone
+    python -m benchmarks.frontier  # can be stopped and resumed; writes docs/benchmarks/frontier.md
+    python -m benchmarks.frontier --page  # the page from benchmarks/results alone
 
 At small ε a report tells little, and what it tells of pairs it does not tell of single attributes.
 `mdrr.plan(…, worth=w)` chooses a point of that trade. Peers' errors are those of
@@ -31,8 +31,8 @@ DATA = ("adult", "fair", "randhie", "network", "correlated")
 EPSILONS = (1.0, 2.0)
 WORTHS = (0.2, 1.0, 2.0, WORTH, 10.0, 50.0)
 RESULTS = Path("benchmarks/results/frontier.json")
-PAGE = Path("docs/frontier.md")
-CHART = Path("docs/img/frontier.svg")
+PAGE = Path("docs/benchmarks/frontier.md")
+CHART = Path("docs/benchmarks/img/frontier.svg")
 
 HEAD = """# What single attributes cost pairs
 

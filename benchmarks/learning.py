@@ -1,7 +1,7 @@
 """Learning from randomized reports: predict income on Adult's own test part.
 
     python -m benchmarks.learning              # everything; stop it and start it again as you like
-    python -m benchmarks.learning --page       # docs/learning.md from benchmarks/results alone
+    python -m benchmarks.learning --page       # the page from benchmarks/results alone
 
 Logistic regression and gradient boosting (scikit-learn's defaults) are trained on the true training
 records, on records drawn from estimates, on adjusted microdata with weights, and on the randomized

@@ -1,11 +1,11 @@
-"""docs/learning.md, made of benchmarks/results/learning.json and nothing else."""
+"""docs/benchmarks/learning.md, made of benchmarks/results/learning.json and nothing else."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-PAGE = Path("docs/learning.md")
+PAGE = Path("docs/benchmarks/learning.md")
 TITLES = {"accuracy": "Accuracy", "balanced": "Balanced accuracy", "auc": "AUC"}
 
 HEAD = """# Learning from randomized reports

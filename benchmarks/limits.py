@@ -1,7 +1,7 @@
 """What RR-Independent's reports can tell at all: margins, relations, and when relations show.
 
-    python -m benchmarks.limits           # stop it and start it again; writes docs/limits.md
-    python -m benchmarks.limits --page    # the page from benchmarks/results alone
+    python -m benchmarks.limits  # can be stopped and resumed; writes docs/benchmarks/limits.md
+    python -m benchmarks.limits --page  # the page from benchmarks/results alone
 
 An estimator is compared with answers nobody can give who has only the reports: some that know the
 true margins, some that know the true relations. And the strongest axis of the true relations is
@@ -34,7 +34,7 @@ from mdrr.estimation.raking import fit_margins
 
 KEPT = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7)
 RESULTS = Path("benchmarks/results/limits.json")
-PAGE = Path("docs/limits.md")
+PAGE = Path("docs/benchmarks/limits.md")
 
 COLUMNS = {
     "neither": "estimated margins, no relations",
@@ -225,7 +225,7 @@ def told(row: dict[str, Any]) -> str:
         f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would bring "
         f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is the margins' noise and "
         "relations that do not show. "
-        "[Other questions](planning.md) at the same ε tell more, which is what plans are for."
+        "[Other questions](../planning.md) at the same ε tell more, which is what plans are for."
     )
     return textwrap.fill(words, 100) + "\n"
 

@@ -1,6 +1,6 @@
 """Ordered attributes: banded against constant matrices at the same ε, on Adult's own scales.
 
-    python -m benchmarks.numeric            # prints, writes out/numeric.json and docs/numeric.md
+    python -m benchmarks.numeric  # writes out/numeric.json and docs/benchmarks/numeric.md
 
 Every row is one attribute alone, randomized with the real randomizer at total ε; the error is the
 Wasserstein distance between the estimated and the true distribution, in the attribute's units
@@ -200,7 +200,7 @@ def document(results: dict) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--docs", type=Path, default=Path("docs/numeric.md"))
+    parser.add_argument("--docs", type=Path, default=Path("docs/benchmarks/numeric.md"))
     arguments = parser.parse_args()
     results = run(arguments.seeds)
     Path("out").mkdir(exist_ok=True)

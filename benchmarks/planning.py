@@ -1,7 +1,7 @@
 """What plans predict against what happens: every candidate design, simulated with the default.
 
-    python -m benchmarks.planning           # stop it and start it again; writes docs/predictions.md
-    python -m benchmarks.planning --page    # the page from benchmarks/results alone
+    python -m benchmarks.planning  # can be stopped and resumed; writes the page
+    python -m benchmarks.planning --page  # the page from benchmarks/results alone
 
 The simulated error is the predicted one's own definition with true squared errors in it: the
 typical relative error of counts over a tenth of a table's combinations, mean over all attributes
@@ -36,7 +36,7 @@ SEVERAL, PART = 5, 0.2
 a larger part is a guess, which vary most."""
 
 RESULTS = Path("benchmarks/results/planning.json")
-PAGE = Path("docs/predictions.md")
+PAGE = Path("docs/benchmarks/predictions.md")
 FACTOR = 1.5
 HOPELESS = 0.5
 """Designs predicted to err by more are of no use to anyone; few of them are simulated."""

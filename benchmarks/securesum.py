@@ -1,6 +1,6 @@
 """What a secure sum costs: time and bytes, by people and by cells, beside the paper's O(·).
 
-    python -m benchmarks.securesum            # writes out/securesum.json and docs/securesum.md
+    python -m benchmarks.securesum  # writes out/securesum.json and the page
     python -m benchmarks.securesum --short    # a minute, prints only
 
 Every message is sealed, signed, written to bytes, read back and checked; bytes are those of the
@@ -238,7 +238,7 @@ def _show(row: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true")
-    parser.add_argument("--docs", type=Path, default=Path("docs/securesum.md"))
+    parser.add_argument("--docs", type=Path, default=Path("docs/benchmarks/securesum.md"))
     arguments = parser.parse_args()
     results = run(arguments.short)
     if arguments.short:

@@ -1,4 +1,4 @@
-"""docs/securesum.md: the prose of securesum_page.md, the numbers of one `benchmarks.securesum`."""
+"""The page about secure sums: prose of securesum_page.md, numbers of one `benchmarks.securesum`."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path, default=OUT, help="keeps finished runs and the page")
     parser.add_argument("--fresh", action="store_true", help="forget the finished runs first")
-    parser.add_argument("--docs", action="store_true", help="also write docs/ and golden.json")
+    parser.add_argument("--docs", action="store_true", help="also write the docs and golden.json")
     asked = parser.parse_args(words)
     if asked.runs < 1 or asked.workers < 0 or asked.seed < 0:
         parser.error("give at least one run, and no negative numbers")
@@ -63,7 +63,8 @@ def main(words: list[str] | None = None) -> int:
         print(f"{len(missing)} jobs failed, the first is {missing[0]}", file=sys.stderr)
         return 1
     outcome = gather({job: done[job] for job in listed}, runs, asked.seed)
-    pages = [asked.out / "reproduction.md", *([Path("docs/reproduction.md")] if asked.docs else [])]
+    folders = [asked.out, *([Path("docs/benchmarks")] if asked.docs else [])]
+    pages = [folder / "reproduction.md" for folder in folders]
     for path in pages:
         save_charts(outcome, path.with_suffix(""))
         path.write_text(page(outcome, path.stem), encoding="utf-8")

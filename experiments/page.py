@@ -1,4 +1,4 @@
-"""The page about the reproduction: `docs/reproduction.md`."""
+"""The page about the reproduction: `docs/benchmarks/reproduction.md`."""
 
 from __future__ import annotations
 

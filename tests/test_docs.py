@@ -1,4 +1,4 @@
-"""Every `>>>` in the pages of docs/ gives what the page says."""
+"""Every `>>>` in the pages of docs/ gives what the page says, and every link leads somewhere."""
 
 import doctest
 import re
@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 PAGES = sorted(page for page in DOCS.rglob("*.md") if ">>> " in page.read_text(encoding="utf-8"))
+
+OURS = ("docs", "src", "examples", "benchmarks", "experiments", "vectors", "tests", "scripts")
+LINKING = sorted(
+    [*ROOT.glob("*.md"), *(p for folder in OURS for p in (ROOT / folder).rglob("*.md"))]
+)
 
 
 def examples(text: str) -> str:
@@ -40,3 +46,52 @@ def test_a_wrong_number_is_found():
     page = "# A page\n\n```python\n>>> 1 + 1\n3\n```\n\n```python\nnot run\n```\n"
     assert failures(page, "page") == (1, 1)
     assert failures(page.replace("3", "2"), "page") == (0, 1)
+
+
+def anchor(heading: str) -> str:
+    """The name GitHub gives a heading: `## A, b` is #a-b."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def broken(text: str, page: Path) -> list[str]:
+    """Relative links of a page that lead to no file, or to no heading of it."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, place = link.partition("#")
+        if path and not (page.parent / path).exists():
+            found.append(link)
+        elif place:
+            there = (page.parent / path).read_text(encoding="utf-8") if path else text
+            if place not in map(anchor, re.findall(r"^#+ (.*)$", there, re.MULTILINE)):
+                found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    if page.name != "securesum_page.md":  # a template: its links are those of the page it makes
+        assert broken(page.read_text(encoding="utf-8"), page) == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    (tmp_path / "other.md").write_text("# Some words, here\n", encoding="utf-8")
+    page = tmp_path / "page.md"
+    good = "# Top\n[a](other.md) [b](other.md#some-words-here) [c](#top) [d](https://e.org/f)\n"
+    bad = "[a](gone.md) [b](other.md#none) [c](#bottom)\n"
+    assert broken(good, page) == []
+    assert broken(good + bad, page) == ["gone.md", "other.md#none", "#bottom"]
+
+
+def test_pages_that_the_text_names_exist():
+    """Paths such as `docs/cli.md` in code, help texts and prose."""
+    texts = [*LINKING, *(p for f in OURS for p in (ROOT / f).rglob("*.py")), ROOT / "Makefile"]
+    named = {
+        name
+        for path in texts
+        for name in re.findall(r"docs/[\w/]+\.md", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

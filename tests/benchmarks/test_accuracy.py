@@ -277,10 +277,10 @@ def test_summaries_say_what_is_held_out():
 
 def test_the_page_is_made_of_the_committed_results():
     results = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text("utf-8"))
-    assert (ROOT / "docs/accuracy.md").read_text("utf-8") == document(results)
+    assert (ROOT / "docs/benchmarks/accuracy.md").read_text("utf-8") == document(results)
     held_out = any(people.get("held_out") for people in results["people"].values())
     for name in CHARTS[: 1 + held_out]:
-        assert (ROOT / f"docs/img/{name}.svg").exists()
+        assert (ROOT / f"docs/benchmarks/img/{name}.svg").exists()
     assert set(results["methods"]) == set(METHODS)
 
 

@@ -31,7 +31,7 @@ def asked(methods, least=1):
 
 
 def test_the_page_is_made_of_the_results():
-    assert (ROOT / "docs/coverage.md").read_text("utf-8") == document(RESULTS)
+    assert (ROOT / "docs/benchmarks/coverage.md").read_text("utf-8") == document(RESULTS)
 
 
 def test_every_estimator_is_measured():

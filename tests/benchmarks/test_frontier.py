@@ -13,7 +13,7 @@ RESULTS, ACCURACY = (
 
 
 def test_the_page_is_made_of_the_results():
-    assert (ROOT / "docs/frontier.md").read_text("utf-8") == document(RESULTS, ACCURACY)
+    assert (ROOT / "docs/benchmarks/frontier.md").read_text("utf-8") == document(RESULTS, ACCURACY)
 
 
 def test_every_worth_was_run_everywhere():

@@ -33,5 +33,5 @@ def test_weights_come_with_adjusted_records_in_their_order():
 
 def test_the_page_is_made_of_the_committed_results():
     results = json.loads((ROOT / "benchmarks/results/learning.json").read_text("utf-8"))
-    assert (ROOT / "docs/learning.md").read_text("utf-8") == document(results)
+    assert (ROOT / "docs/benchmarks/learning.md").read_text("utf-8") == document(results)
     assert set(results["sources"]) == set(learning.SOURCES)

@@ -128,4 +128,4 @@ def test_means_are_over_the_seeds_that_were_run():
 def test_the_page_is_made_of_the_results():
     results = json.loads(RESULTS.read_text("utf-8"))
     assert [row["p"] for row in results["rows"]] == list(KEPT)
-    assert (ROOT / "docs/limits.md").read_text("utf-8") == document(results)
+    assert (ROOT / "docs/benchmarks/limits.md").read_text("utf-8") == document(results)

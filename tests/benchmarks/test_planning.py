@@ -10,7 +10,7 @@ RESULTS = json.loads((ROOT / "benchmarks/results/planning.json").read_text("utf-
 
 
 def test_the_page_is_made_of_the_results():
-    assert (ROOT / "docs/predictions.md").read_text("utf-8") == document(RESULTS)
+    assert (ROOT / "docs/benchmarks/predictions.md").read_text("utf-8") == document(RESULTS)
 
 
 def test_predictions_are_within_the_factor():

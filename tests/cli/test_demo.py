@@ -55,7 +55,7 @@ def test_the_default_stands_first_with_its_prediction_beside_the_papers_methods(
     mine, *others = fields["outcomes"]
     assert [each["method"] for each in fields["outcomes"]] == NAMES
     assert [each["predicted"] for each in others] == [None] * 3
-    assert 1 / 1.5 < mine["predicted"] / mine["typical"] < 1.5  # as docs/predictions.md has it
+    assert 1 / 1.5 < mine["predicted"] / mine["typical"] < 1.5  # as on the predictions page
     assert all(each["typical"] > mine["typical"] for each in others)
     text = Page(page).text
     errors = {

@@ -6,7 +6,8 @@ one of them. A run is therefore refused when its group differs from an opened on
 a run that breaks off during the opening counts too; and the very same group counts, because
 one changed answer would show. A person may take part in several runs at once, so looking at the
 earlier groups and noting a new one is one step, under a lock between processes.
-The rule looks at pairs of groups; three or more can still be combined (see docs/securesum.md).
+The rule looks at pairs of groups; three or more can still be combined
+(docs/benchmarks/securesum.md).
 """
 
 from __future__ import annotations
