@@ -1,13 +1,13 @@
 """Accuracy at the same total ε: the paper's methods, ours and peers, on eight data sets.
 
-    python -m benchmarks.accuracy              # everything; stop it and start it again as you like
+    python -m benchmarks.accuracy              # everything; can be stopped and resumed
     python -m benchmarks.accuracy --quick      # minutes: Adult and the network, three budgets
     python -m benchmarks.accuracy --again auto,latent       # these methods anew, the rest as kept
     python -m benchmarks.accuracy --methods auto --seeds 2  # these alone; other rows stay as kept
     python -m benchmarks.accuracy --page       # the page from benchmarks/results alone
 
 Three of the data sets are held out: defaults are not chosen by looking at results on them (but for
-one, which the page names). Whoever chooses one runs with `--seen`, which leaves them out.
+one, which the page names). To choose a default, run with `--seen`, which leaves them out.
 
 Every job is (data set, ε, seed, method). Raw results go to out/accuracy.jsonl, their means to
 benchmarks/results/accuracy.json, and the page is made of those.
@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.accuracy_book import choices
 from benchmarks.data import DATA, HELD_OUT, SEEN, load
-from benchmarks.methods import METHODS, available
+from benchmarks.methods import METHODS, REVISION, available
 from benchmarks.metrics import METRICS, Workload, workload_of
 
 from benchmarks import runner
@@ -43,7 +43,7 @@ def work(job: runner.Job) -> dict[str, Any]:
     """One randomization and estimate, and its errors."""
     name, epsilon, seed, method = job
     answer = METHODS[method].run(load(name), epsilon, seed)
-    return questions(name).errors(answer)
+    return questions(name).errors(answer) | {"revision": REVISION}
 
 
 def questions(name: str) -> Workload:
@@ -79,6 +79,7 @@ def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
     for key in sorted(grouped, key=lambda k: (places[k[0]], k[1], order[k[2]])):
         entries = list(grouped[key].values())
         row = {"data": key[0], "epsilon": key[1], "method": key[2], "seeds": len(entries)}
+        row["revision"] = min(entry.get("revision", 1) for entry in entries)
         rows.append(row | runner.means(entries, METRICS, digits=6))
     people = {
         name: {

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.methods import REVISION
 
 Results = dict[str, Any]
 Row = dict[str, Any]
@@ -15,8 +16,8 @@ Row = dict[str, Any]
 LEVEL = 0.05
 """Errors this near to each other count as level."""
 
-SINGLE = ("RR-Independent", "pairwise", "ibu", "latent", "correspondence")
-"""The single methods on RR-Independent's reports that `auto` is compared with."""
+SINGLE = ("RR-Independent", "pairwise", "latent", "correspondence", "ibu")
+"""The single methods on RR-Independent's reports that `auto` is compared with; ibu is a peer."""
 
 SMALL = (1.0, 2.0, 4.0, 8.0)
 """The budgets at which ours is compared case by case."""
@@ -68,12 +69,6 @@ class Book:
         errors = [row.get(f"{metric}_error", math.nan) / row[metric] for row in rows]
         return Ratio(value, value * math.hypot(*errors))
 
-    def shown(self, data: str, epsilon: float, method: str, metric: str) -> str:
-        """An error and its standard error, as printed."""
-        row = self.rows.get((data, epsilon, method), {})
-        error = row.get(f"{metric}_error")
-        return number(row.get(metric)) + ("" if error is None else f" ± {error:.1g}")
-
     def group(self, group: str) -> list[str]:
         return [m for m in self.methods if self.results["methods"][m]["group"] == group]
 
@@ -82,6 +77,12 @@ class Book:
     ) -> tuple[float, str] | None:
         found = [(self.get(data, epsilon, m, metric), m) for m in methods]
         return min(((v, m) for v, m in found if v is not None), default=None)
+
+    @property
+    def older(self) -> list[str]:
+        """Our methods with results of an earlier revision than the code's."""
+        old = {row["method"] for row in self.rows.values() if row.get("revision", 1) < REVISION}
+        return [method for method in self.group("ours") if method in old]
 
     @property
     def ours(self) -> str | None:
@@ -237,23 +238,47 @@ def _mean(ratios: list[Ratio]) -> Ratio:
     return Ratio(value, value * math.hypot(*(r.error / r.value for r in ratios)) / len(ratios))
 
 
-def against_paper(book: Book, data: str) -> list[str]:
-    """The paper's best method and ours, on the paper's metric."""
-    made = [
-        "| ε | the paper's best | error | same reports, `auto` | plan + auto | best peer | error |",
-        "|--:|---|--:|--:|--:|---|--:|",
-    ]
-    for epsilon in book.epsilons:
-        paper = book.best(data, epsilon, "query", book.group("paper"))
-        peer = book.best(data, epsilon, "query", book.group("peer"))
-        if paper is None or peer is None:
+def kinds(book: Book) -> dict[str, list[str]]:
+    """The lines of the overview: the best of the paper's methods and of the peers, and ours."""
+    return {
+        "the paper's best": book.group("paper"),
+        "best peer": book.group("peer"),
+        **{method: [method] for method in ("auto", "plan + auto") if method in book.methods},
+    }
+
+
+def overview(book: Book, data: str) -> list[str]:
+    """The paper's metric on one data set, by ε; then ours over the best peer on all of them."""
+    head = " | ".join(f"{epsilon:g}" for epsilon in book.epsilons)
+    made = [f"| total ε | {head} |", "|---|" + "--:|" * len(book.epsilons)]
+    winners = []
+    for kind, methods in kinds(book).items():
+        best = [book.best(data, epsilon, "query", methods) for epsilon in book.epsilons]
+        if not any(best):
             continue
-        same, free = (book.shown(data, epsilon, m, "query") for m in ("auto", "plan + auto"))
-        made.append(
-            f"| {epsilon:g} | {paper[1]} | {number(paper[0])} | {same} | {free} "
-            f"| {peer[1]} | {number(peer[0])} |"
-        )
-    return made
+        made.append(f"| {kind} | {' | '.join(number(top and top[0]) for top in best)} |")
+        where: dict[str, list[str]] = {}
+        for epsilon, top in zip(book.epsilons, best, strict=True):
+            if top and top[1] != kind:
+                where.setdefault(top[1], []).append(f"{epsilon:g}")
+        if where:
+            told = "; ".join(f"{name} (ε = {', '.join(at)})" for name, at in where.items())
+            winners += textwrap.wrap(f"{kind[0].upper()}{kind[1:]}: {told}.", 100)
+    if book.ours is None:
+        return made
+    means = []
+    for epsilon in book.epsilons:
+        tops = {name: book.best(name, epsilon, "query", book.group("peer")) for name in book.data}
+        ratios = [
+            book.ratio(name, epsilon, book.ours, top[1], "query")
+            for name, top in tops.items()
+            if top and (name, epsilon, book.ours) in book.rows
+        ]
+        means.append(f"{_mean(ratios).value:.2f}" if ratios else "–")
+    made.append(
+        f"| *all {len(book.data)} data sets:* {book.ours} ÷ best peer | {' | '.join(means)} |"
+    )
+    return [*made, "", *winners]
 
 
 def headline(book: Book) -> list[str]:
@@ -311,10 +336,11 @@ def choosing(book: Book, names: list[str]) -> list[str]:
             )
     if not made:
         return []
-    single = ", ".join(method for method in SINGLE if method in book.methods)
+    peers = book.group("peer")
+    single = [f"the peer {m}" if m in peers else m for m in SINGLE if m in book.methods]
     words = (
-        f"`auto` divided by the best of {single} on the same reports, each compared over the seeds "
-        "it was run with:"
+        f"The error of `auto` divided by that of the best of {', '.join(single)}, on the same "
+        "reports. Each is compared over the seeds it was run with:"
     )
     return [
         *textwrap.wrap(words, 100),

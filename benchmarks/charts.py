@@ -9,7 +9,14 @@ COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "circle")
 
 
-def lines(points: list[dict[str, Any]], path: Path, order: list[str]) -> None:
+def lines(
+    points: list[dict[str, Any]],
+    path: Path,
+    order: list[str],
+    *,
+    width: int = 140,
+    height: int = 130,
+) -> None:
     """Error against ε, both logarithmic: a row per question, a column per data set."""
     import altair as alt
 
@@ -28,7 +35,7 @@ def lines(points: list[dict[str, Any]], path: Path, order: list[str]) -> None:
     )
     drawn = base.mark_line(strokeWidth=1.5) + base.mark_point(size=28, filled=True).encode(shape)
     faceted = (
-        drawn.properties(width=140, height=130)
+        drawn.properties(width=width, height=height)
         .facet(
             column=alt.Column(
                 "data:N", title=None, sort=list(dict.fromkeys(p["data"] for p in points))

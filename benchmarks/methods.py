@@ -24,6 +24,10 @@ from mdrr.dependence import from_codes
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_codes
 
+REVISION = 2
+"""Raised when our estimates change; every result says under which it was measured.
+2: every answer of an estimate comes from one joint distribution."""
+
 
 @dataclass(frozen=True)
 class Method:
