@@ -13,7 +13,7 @@ from mdrr import plots
 from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
 from mdrr.estimation import Count, Estimate
-from mdrr.plots.planned import _ticks
+from mdrr.plots.designs import _ticks
 from mdrr.tallies import tally_codes
 
 DOMAIN = mdrr.Domain(

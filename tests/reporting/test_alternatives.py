@@ -16,7 +16,7 @@ from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.planning import plan, predict
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.reporting import alternatives as module
 from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives
 

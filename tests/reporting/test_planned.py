@@ -11,7 +11,7 @@ import pytest
 import mdrr
 from mdrr.errors import DesignError
 from mdrr.planning import Plan
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting import report_plan
 from mdrr.reporting.alternatives import why_first

@@ -17,7 +17,7 @@ from mdrr.design import Cluster, Questionnaire
 from mdrr.errors import DesignError, EstimateError, MdrrError
 from mdrr.matrix import dense_matrix
 from mdrr.planning import predict
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting import report
 from mdrr.reporting.alternatives import alternatives

@@ -218,7 +218,7 @@ def _said(done: Callable[[float], None], quiet: bool) -> Callable[[str, float], 
 
 def _show(story: Story, contents: Contents, out: Path) -> None:
     from mdrr.cli.screen import print_table, print_text
-    from mdrr.plots.planned import percent
+    from mdrr.plots.style import percent
 
     for at, step in enumerate(story.steps, 1):
         print_text(f"{at}. {step}")

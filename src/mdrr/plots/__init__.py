@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from mdrr.plots.designs import candidates, privacy, truth_sent
 from mdrr.plots.estimated import Answer, category_order, counts, marginal
-from mdrr.plots.planned import candidates
-from mdrr.plots.protected import privacy, truth_sent
 from mdrr.plots.related import heat_map, pairs
 from mdrr.plots.style import COLOURS, Chart
 from mdrr.plots.svg import to_svg

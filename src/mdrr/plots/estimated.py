@@ -10,7 +10,8 @@ from mdrr.domain import Attribute
 from mdrr.errors import MdrrError
 from mdrr.estimation import Count, Estimate
 from mdrr.matrix import Array
-from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, label_axis, layered
+from mdrr.plots import style
+from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
 
 MOST_METHODS = 4
 """A chart of counts can tell so many methods apart."""
@@ -66,43 +67,27 @@ def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Ch
     if truth is not None and len(truth) != attribute.size:
         raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
     order = category_order(attribute, table.values)
-    labels = [str(attribute.categories[i]) for i in order]
-    rows = [
-        {
-            "label": label,
-            "value": 100 * float(table.values[i]),
-            "low": 100 * float(table.low[i]),
-            "high": 100 * float(table.high[i]),
-            "text": f"{100 * float(table.values[i]):.1f}",
-            "range": f"{100 * float(table.low[i]):.1f}–{100 * float(table.high[i]):.1f}",
-        }
-        for label, i in zip(labels, order, strict=True)
-    ]
-    y = alt.Y("label:N", sort=labels, title=None, axis=label_axis())
-    x_axis = alt.Axis(tickCount=5, title="% of people")
+    rows = []
+    for i in order:
+        value, low, high = (100 * float(x[i]) for x in (table.values, table.low, table.high))
+        texts = {"text": f"{value:.1f}", "range": f"{low:.1f}–{high:.1f}"}
+        label = str(attribute.categories[i])
+        rows.append({"label": label, "value": value, "low": low, "high": high, **texts})
+    y = style.rows_axis(rows)
     base = chart_of(rows).encode(y=y)
-    layers: list[Any] = [
-        base.mark_bar(height=7, opacity=0.35, color=COLOURS["estimate"]).encode(
-            x=alt.X("low:Q", axis=x_axis, scale=alt.Scale(zero=True, nice=True)), x2="high:Q"
-        ),
-        base.mark_circle(size=46, opacity=1, color=COLOURS["estimate"]).encode(x="value:Q"),
-        base.mark_text(align="right", fontSize=12, color=COLOURS["ink"]).encode(
-            x=alt.value(PLOT + 37), text="text:N"
-        ),
-        base.mark_text(align="right", fontSize=11, color=COLOURS["muted"]).encode(
-            x=alt.value(PLOT + 104), text="range:N"
-        ),
+    x = alt.X("low:Q", axis=alt.Axis(tickCount=5, title="% of people"), scale=alt.Scale(zero=True))
+    blue = COLOURS["estimate"]
+    small: dict[str, Any] = {"align": "right", "fontSize": 11, "color": COLOURS["muted"]}
+    layers = [
+        base.mark_bar(height=7, opacity=0.35, color=blue).encode(x=x, x2="high:Q"),
+        base.mark_circle(size=46, opacity=1, color=blue).encode(x="value:Q"),
+        style.words(base, "text:N", align="right").encode(x=alt.value(PLOT + 37)),
+        style.words(base, "range:N", **small).encode(x=alt.value(PLOT + 104)),
     ]
     if truth is not None:
-        true = [
-            {"label": label, "truth": 100 * float(truth[i])}
-            for label, i in zip(labels, order, strict=True)
-        ]
-        layers.append(
-            chart_of(true)
-            .mark_tick(thickness=2.5, size=15, opacity=1, color=COLOURS["truth"])
-            .encode(y=y, x="truth:Q")
-        )
+        shares = [100 * float(truth[i]) for i in order]
+        true = [{"label": r["label"], "truth": t} for r, t in zip(rows, shares, strict=True)]
+        layers.append(style.strokes(chart_of(true).encode(y=y), "truth:Q"))
     return layered(layers, width=PLOT, height=ROW * len(rows))
 
 
@@ -128,17 +113,10 @@ def counts(answers: Sequence[Answer]) -> Chart:
     methods = list(dict.fromkeys(method for answer in shown for method in answer.counts))
     for answer in shown:
         words.append({"label": answer.label, "y": top + 10})
+        unit = 100 / answer.truth if known and answer.truth else 1.0
         for line, (method, count) in enumerate(answer.counts.items()):
-            unit = 100 / answer.truth if known and answer.truth else 1.0
-            marks.append(
-                {
-                    "method": method,
-                    "y": top + 29 + 15 * line,
-                    "value": count.value * unit,
-                    "low": count.low * unit,
-                    "high": count.high * unit,
-                }
-            )
+            ends = {key: getattr(count, key) * unit for key in ("value", "low", "high")}
+            marks.append({"method": method, "y": top + 29 + 15 * line, **ends})
         top += 34 + 15 * len(answer.counts)
     edge = max(1.5 * max(mark["value"] for mark in marks), 200.0 if known else 0.0)
     cut = any(mark["high"] > edge for mark in marks)
@@ -146,32 +124,20 @@ def counts(answers: Sequence[Answer]) -> Chart:
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, top], reverse=True, nice=False))
     title = "estimate as % of the true count" if known else "people"
     title += "; bars are cut at the edge" if cut else ""
-    colour = alt.Color(
-        "method:N",
-        sort=methods,
-        scale=alt.Scale(domain=methods, range=[COLOURS[role] for role in _ROLES]),
-        legend=None,
-    )
-    base = chart_of(marks).encode(y=y, color=colour)
     x = alt.X("low:Q", axis=alt.Axis(tickCount=5, title=title), scale=alt.Scale(zero=not known))
-    layers: list[Any] = []
-    if known:
-        whole = chart_of([{"truth": 100}])
-        layers.append(
-            whole.mark_rule(strokeWidth=2, color=COLOURS["truth"]).encode(x=alt.X("truth:Q"))
-        )
-    layers += [
+    colours = alt.Scale(domain=methods, range=[COLOURS[role] for role in _ROLES])
+    shapes = alt.Scale(domain=methods, range=_SHAPES)
+    base = chart_of(marks).encode(
+        y=y, color=alt.Color("method:N", sort=methods, scale=colours, legend=None)
+    )
+    layers = [
         base.mark_bar(height=7, opacity=0.35).encode(x=x, x2="high:Q"),
         base.mark_point(size=46, filled=True, opacity=1).encode(
-            x="value:Q",
-            shape=alt.Shape(
-                "method:N",
-                legend=None,
-                scale=alt.Scale(domain=methods, range=_SHAPES),
-            ),
+            x="value:Q", shape=alt.Shape("method:N", scale=shapes, legend=None)
         ),
-        chart_of(words)
-        .mark_text(align="left", baseline="middle", fontSize=12, color=COLOURS["ink"])
-        .encode(y=y, x=alt.value(0), text="label:N"),
+        style.words(chart_of(words), "label:N", baseline="middle").encode(y=y, x=alt.value(0)),
     ]
+    if known:
+        line = chart_of([{"truth": 100}]).mark_rule(strokeWidth=2, color=COLOURS["truth"])
+        layers.insert(0, line.encode(x="truth:Q"))
     return layered(layers, width=372, height=top)

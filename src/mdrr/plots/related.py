@@ -8,18 +8,8 @@ from typing import Any
 
 from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
-from mdrr.plots.style import (
-    COLOURS,
-    LABELS,
-    PLOT,
-    ROW,
-    Chart,
-    alt,
-    chart_of,
-    label_axis,
-    layered,
-    name_axis,
-)
+from mdrr.plots import style
+from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
 
 _HATCH = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
 """Three strokes across a square, as the path of a mark."""
@@ -41,15 +31,15 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
     m = len(names)
     cell = min(max(352 // m, 13), 46)
     every = [(a, b) for a in names for b in names if a != b]
-    clear = [pair for pair in every if dependences.is_clear(*pair)]
-    strongest = max([dependences[pair] for pair in clear], default=1.0) or 1e-9
+    clear = {pair: dependences[pair] for pair in every if dependences.is_clear(*pair)}
+    strongest = max(clear.values(), default=1.0) or 1e-9
     rows = [
         {
             "row": a,
             "column": b,
-            "value": dependences[a, b] if (a, b) in clear else 0.0,
+            "value": clear.get((a, b), 0.0),
             "text": _short(dependences, a, b),
-            "strong": (a, b) in clear and dependences[a, b] > 0.75 * strongest,
+            "strong": clear.get((a, b), 0.0) > 0.75 * strongest,
         }
         for a, b in every
     ]
@@ -59,7 +49,7 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
         legend=None if m <= 12 else alt.Legend(title="dependence", orient="bottom"),
     )
     base = _grid(rows, names)
-    layers: list[Any] = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
+    layers = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
     unclear = [{"row": a, "column": b} for a, b in every if (a, b) not in clear]
     if unclear:
         hatched = _grid(unclear, names)
@@ -67,16 +57,16 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
         layers.append(_hatched(hatched, cell))
         layers += _key(m * cell, dependences.level)
     if m <= 12:
-        colour = alt.condition(
-            "datum.strong", alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
-        )
+        white, ink = alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
+        colour = alt.condition("datum.strong", white, ink)
         size = 12 if cell > 36 else 10
         layers.append(base.mark_text(fontSize=size).encode(text="text:N", color=colour))
     start = 0
     for members in clusters:
         stop = start + len(members)
         if len(members) > 1:
-            layers.append(_frame(start * cell, stop * cell))
+            frame = {"filled": False, "stroke": COLOURS["ink"], "strokeWidth": 2.5}
+            layers.append(_box(start * cell, stop * cell, start * cell, stop * cell, **frame))
         start = stop
     return layered(layers, width=m * cell, height=m * cell)
 
@@ -84,37 +74,40 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
 def _grid(rows: Sequence[object], names: Sequence[str]) -> Any:
     """A chart of cells between attributes."""
     scale = alt.Scale(domain=list(names), paddingInner=0.04, paddingOuter=0)
-    top = name_axis("top", labelAngle=-42, labelAlign="left")
+    quiet = {"ticks": False, "domain": False, "grid": False}
+    look = quiet | {"labelLimit": 160, "labelOverlap": False, "labelPadding": 6}
+    top = alt.Axis(orient="top", labelAngle=-42, labelAlign="left", **look)
     return chart_of(rows).encode(
         x=alt.X("column:N", title=None, scale=scale, axis=top),
-        y=alt.Y("row:N", title=None, scale=scale, axis=name_axis("left")),
+        y=alt.Y("row:N", title=None, scale=scale, axis=alt.Axis(orient="left", **look)),
     )
 
 
 def _hatched(base: Any, cell: float) -> Any:
-    return base.mark_point(
-        shape=_HATCH,
-        size=(0.96 * cell) ** 2,
-        stroke=COLOURS["muted"],
-        strokeWidth=1,
-        opacity=0.35,
-        filled=False,
-    )
+    look = {"stroke": COLOURS["muted"], "strokeWidth": 1, "opacity": 0.35, "filled": False}
+    return base.mark_point(shape=_HATCH, size=(0.96 * cell) ** 2, **look)
+
+
+def _box(left: int, right: int, top: int, bottom: int, **look: Any) -> Any:
+    """A rectangle, in pixels."""
+    ends = {"x": left, "x2": right, "y": top, "y2": bottom}
+    places = {end: alt.value(place) for end, place in ends.items()}
+    return chart_of([{}]).mark_rect(**look).encode(**places)
 
 
 def _key(below: int, level: float) -> list[Any]:
     """A hatched square under the map, and what it means."""
     side, top = 14, below + 12
-    place = {"x": alt.value(side / 2), "y": alt.value(top + side / 2)}
-    box = chart_of([{}]).mark_rect(color=COLOURS["grid"]).encode(
-        x=alt.value(0), x2=alt.value(side), y=alt.value(top), y2=alt.value(top + side)
-    )  # fmt: skip
-    words = f"cannot be told from 0; < is the end of the {100 * level:g} % interval"
+    middle, height = alt.value(side / 2), alt.value(top + side / 2)
+    said = f"cannot be told from 0; < is the end of the {100 * level:g} % interval"
     text = chart_of([{}]).mark_text(
-        text=words, align="left", baseline="middle", fontSize=12, color=COLOURS["ink"]
+        text=said, align="left", baseline="middle", fontSize=12, color=COLOURS["ink"]
     )
-    beside = {"x": alt.value(side + 8), "y": place["y"]}
-    return [box, _hatched(chart_of([{}]).encode(**place), side), text.encode(**beside)]
+    return [
+        _box(0, side, top, top + side, color=COLOURS["grid"]),
+        _hatched(chart_of([{}]).encode(x=middle, y=height), side),
+        text.encode(x=alt.value(side + 8), y=height),
+    ]
 
 
 def _short(dependences: Dependences, first: str, second: str) -> str:
@@ -148,7 +141,7 @@ def pairs(
         most: how many pairs to show.
     """
     groups = [set(names) for names in clusters]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for a, b, value in dependences.ranked()[:most]:
         low, high = dependences.interval(a, b) or (None, None)
         rows.append(
@@ -161,35 +154,18 @@ def pairs(
                 "truth": None if truth is None else truth[a, b],
             }
         )
-    labels = [str(row["label"]) for row in rows]
-    y = alt.Y("label:N", sort=labels, title=None, axis=label_axis(LABELS + 44))
-    base = chart_of(rows).encode(y=y)
-    fill = alt.condition(
-        "datum.together", alt.value(COLOURS["estimate"]), alt.value(COLOURS["muted"])
-    )
+    base = chart_of(rows).encode(y=style.rows_axis(rows, extent=182))
     title = "covariance" if dependences.measure == "covariance" else "dependence, 0 to 1"
-    layers: list[Any] = [
+    blue, grey = alt.value(COLOURS["estimate"]), alt.value(COLOURS["muted"])
+    layers = [
         base.mark_bar(height=11).encode(
             x=alt.X("value:Q", axis=alt.Axis(tickCount=5, title=title)),
-            color=fill,
+            color=alt.condition("datum.together", blue, grey),
             opacity=alt.condition("datum.together", alt.value(0.9), alt.value(0.4)),
         )
     ]
     if dependences.low is not None:
         layers.append(base.mark_rule(color=COLOURS["ink"]).encode(x="low:Q", x2="high:Q"))
     if truth is not None:
-        layers.append(
-            base.mark_tick(thickness=2.5, size=15, opacity=1, color=COLOURS["truth"]).encode(
-                x="truth:Q"
-            )
-        )
+        layers.append(style.strokes(base, "truth:Q"))
     return layered(layers, width=PLOT + 20, height=ROW * len(rows))
-
-
-def _frame(start: int, stop: int) -> Any:
-    """A square around the cells of a cluster, in pixels."""
-    return (
-        chart_of([{}])
-        .mark_rect(filled=False, stroke=COLOURS["ink"], strokeWidth=2.5)
-        .encode(x=alt.value(start), x2=alt.value(stop), y=alt.value(start), y2=alt.value(stop))
-    )

@@ -12,24 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mdrr.columns import require
 
 if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = require("altair", "report")
+    from altair import LayerChart
 
-__all__ = [
-    "COLOURS",
-    "LABELS",
-    "PLOT",
-    "ROW",
-    "Chart",
-    "alt",
-    "chart_of",
-    "label_axis",
-    "layered",
-    "name_axis",
-]
-
-Chart: TypeAlias = "alt.LayerChart"
+alt: Any = require("altair", "report")
+Chart: TypeAlias = "LayerChart"
 
 COLOURS = {
     "ink": "#1b2430",
@@ -47,48 +33,34 @@ COLOURS = {
 FONT = "Arial, Helvetica, 'Liberation Sans', sans-serif"
 ROW = 20
 """Height of a row of a chart, in pixels."""
-LABELS = 138
-"""Width of the labels at the left, the same for all charts that stand under each other."""
 PLOT = 160
-"""Width of the plot beside them."""
+"""Width of the plot beside its labels."""
 
 
 def chart_of(rows: Sequence[object]) -> Any:
     """A chart of rows given as dictionaries."""
-    return alt.Chart(alt.Data(values=list(rows)))  # type: ignore[no-untyped-call]
+    return alt.Chart(alt.Data(values=list(rows)))
 
 
 def layered(layers: Sequence[Any], *, width: int, height: int) -> Chart:
     """Layers over each other, in the house style."""
-    chart: Any = alt.layer(*layers).properties(width=width, height=height)
+    text: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 12}
+    text |= {"labelColor": COLOURS["ink"], "titleColor": COLOURS["muted"]}
+    lines = dict.fromkeys(("gridColor", "tickColor", "domainColor"), COLOURS["grid"])
     styled: Chart = (
-        chart.configure(font=FONT, background="transparent", padding=4)
+        alt.layer(*layers)
+        .properties(width=width, height=height)
+        .configure(font=FONT, background="transparent", padding=4)
         .configure_view(stroke=None)
-        .configure_axis(
-            labelFontSize=12,
-            labelFlush=False,
-            titleFontSize=12,
-            titleFontWeight="normal",
-            labelColor=COLOURS["ink"],
-            titleColor=COLOURS["muted"],
-            gridColor=COLOURS["grid"],
-            tickColor=COLOURS["grid"],
-            domainColor=COLOURS["grid"],
-            titlePadding=8,
-        )
-        .configure_legend(
-            labelFontSize=12,
-            titleFontSize=12,
-            labelColor=COLOURS["ink"],
-            titleColor=COLOURS["muted"],
-        )
+        .configure_axis(labelFlush=False, titleFontWeight="normal", titlePadding=8, **text, **lines)
+        .configure_legend(**text)
     )
     return styled
 
 
-def label_axis(extent: int = LABELS, **options: Any) -> Any:
-    """An axis of category labels, of fixed width."""
-    return alt.Axis(
+def rows_axis(rows: Sequence[Any], *, extent: int = 138) -> Any:
+    """The labels of rows; as wide in all charts that stand under each other."""
+    axis = alt.Axis(
         minExtent=extent,
         maxExtent=extent,
         labelLimit=extent - 10,
@@ -96,19 +68,31 @@ def label_axis(extent: int = LABELS, **options: Any) -> Any:
         ticks=False,
         domain=False,
         grid=False,
-        **options,
     )
+    return alt.Y("label:N", sort=[row["label"] for row in rows], title=None, axis=axis)
 
 
-def name_axis(orient: str, **options: Any) -> Any:
-    """An axis of attribute names along a heat map."""
-    return alt.Axis(
-        orient=orient,  # type: ignore[arg-type]
-        ticks=False,
-        domain=False,
-        grid=False,
-        labelLimit=160,
-        labelOverlap=False,
-        labelPadding=6,
-        **options,
-    )
+def words(base: Any, field: str, *, align: str = "left", **options: Any) -> Any:
+    """A layer of text."""
+    look = {"fontSize": 12, "color": COLOURS["ink"]} | options
+    return base.mark_text(align=align, **look).encode(text=field)
+
+
+def strokes(base: Any, x: str, *, colour: str = "truth", **options: Any) -> Any:
+    """A layer of upright strokes, such as for the truth."""
+    look = {"thickness": 2.5, "size": 15, "opacity": 1} | options
+    return base.mark_tick(color=COLOURS[colour], **look).encode(x=x)
+
+
+def percent(share: float) -> str:
+    """A share in percent, to two digits or whole; what is past hope is not told apart.
+
+    >>> [percent(share) for share in (0.000512, 0.06, 0.0996, 0.215, 9.994, 12.34)]
+    ['0.051', '6.0', '10', '22', '999', 'over 1,000']
+    """
+    value = 100 * share
+    if value > 1000:
+        return "over 1,000"
+    if value >= 9.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

@@ -12,7 +12,7 @@ from mdrr.design import Design
 from mdrr.errors import DesignError, MdrrError
 from mdrr.planning import Candidate, Plan, Predicted, plan, predict
 from mdrr.planning.predict import GUESSED, GUESSWORK
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.reporting.words import reported_words
 
 MOST_ATTRIBUTES = 12

@@ -18,7 +18,7 @@ from mdrr.frames import encode
 from mdrr.matrix import Array, Constant
 from mdrr.planning import Plan
 from mdrr.plots import category_order, truth_sent
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes

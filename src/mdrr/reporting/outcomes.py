@@ -13,7 +13,7 @@ from mdrr.domain import Domain
 from mdrr.estimation import Count, Estimate
 from mdrr.matrix import Array
 from mdrr.planning.predict import Predicted, relative_error
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.randomizer import Codes
 
 TYPICAL = 0.1

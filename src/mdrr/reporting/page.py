@@ -10,7 +10,7 @@ from typing import Any
 from mdrr import plots
 from mdrr.columns import require
 from mdrr.plots.estimated import MOST_METHODS
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.reporting.alternatives import Alternatives
 from mdrr.reporting.contents import Contents
 from mdrr.reporting.words import size_words, strongest_words

@@ -9,7 +9,7 @@ from mdrr.errors import DesignError
 from mdrr.files import write_text
 from mdrr.planning import Plan
 from mdrr.planning.predict import GUESSED, GUESSWORK
-from mdrr.plots.planned import percent
+from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting.alternatives import Alternatives, distinct, least_words
 from mdrr.reporting.page import compared_figure, fill
