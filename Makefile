@@ -1,4 +1,5 @@
-# Two commands matter: `make run` and `make test`. Everything happens in .venv; a second call is instant.
+# Two commands matter: `make run` and `make test`. Everything is installed into .venv, once.
+# What the bench-* targets measure is written to docs/benchmarks/; its README lists the pages.
 
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
@@ -8,13 +9,13 @@ BIN := $(VENV)/bin
 EXTRAS := pandas,report,cli,server
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 JOBS ?= 2
-# What floating point decides: these tests run again under a BLAS kernel that differs in the last bits.
+# These tests depend on floating point: test-kernels runs them under another BLAS kernel.
 KERNEL ?= Nehalem
 NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory statistical benchmarks \
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum faults help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +42,7 @@ format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-reproduce: dev  ## Run the paper's experiments (1000 runs); write docs/benchmarks/reproduction.md. A first look: ARGS=--quick
+reproduce: dev  ## Run the paper's experiments (1000 runs); for a first look, ARGS=--quick
 	$(BIN)/python -m experiments $(or $(ARGS),--docs)
 
 wheel: dev  ## Build dist/*.whl
@@ -73,31 +74,31 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev,bench]'
 	@touch $@ $(VENV)/.installed $(VENV)/.installed-dev
 
-bench-numeric: dev  ## Banded against constant matrices on Adult's ordered attributes; docs/benchmarks/numeric.md
+bench-numeric: dev  ## Compare banded with constant matrices on ordered attributes
 	$(BIN)/python -m benchmarks.numeric
 
-bench-securesum: dev  ## Time and bytes of the secure sums, by people and cells; docs/benchmarks/securesum.md
+bench-securesum: dev  ## Measure time and bytes of the secure sums
 	$(BIN)/python -m benchmarks.securesum
 
-faults: dev  ## Secure sums between real processes under faults, five times over, with other timing
+faults: dev  ## Run the tests of secure sums under faults five times
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
 
-bench-accuracy: $(VENV)/.installed-bench  ## The paper's methods, ours and peers on eight data sets; docs/benchmarks/accuracy.md
+bench-accuracy: $(VENV)/.installed-bench  ## Compare the paper's methods, ours and peers on eight data sets
 	$(BIN)/python -m benchmarks.accuracy
 
-bench-coverage: dev  ## How often intervals hold the truth, by estimator; docs/benchmarks/coverage.md
+bench-coverage: dev  ## Measure how often intervals contain the truth
 	$(BIN)/python -m benchmarks.coverage
 
-bench-planning: $(VENV)/.installed-bench  ## What plans predict against what happens; docs/benchmarks/predictions.md
+bench-planning: $(VENV)/.installed-bench  ## Compare the errors that plans predict with those that occur
 	$(BIN)/python -m benchmarks.planning
 
-bench-frontier: $(VENV)/.installed-bench  ## What single attributes cost pairs at small budgets; docs/benchmarks/frontier.md
+bench-frontier: $(VENV)/.installed-bench  ## Compare plans for single attributes with plans for pairs
 	$(BIN)/python -m benchmarks.frontier
 
-bench-limits: $(VENV)/.installed-bench  ## What RR-Independent's reports can tell at all; docs/benchmarks/limits.md
+bench-limits: $(VENV)/.installed-bench  ## Show how much separately randomized answers can tell
 	$(BIN)/python -m benchmarks.limits
 
-bench-learning: $(VENV)/.installed-bench  ## Models trained on estimates, tested on Adult's test part; docs/benchmarks/learning.md
+bench-learning: $(VENV)/.installed-bench  ## Train models on estimates and test them on true records
 	$(BIN)/python -m benchmarks.learning
 
 clean:  ## Remove .venv and everything generated

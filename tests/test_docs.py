@@ -76,6 +76,17 @@ def test_links_lead_somewhere(page):
         assert broken(page.read_text(encoding="utf-8"), page) == []
 
 
+def test_every_benchmark_page_is_listed_with_a_command_that_exists():
+    folder = DOCS / "benchmarks"
+    listed = (folder / "README.md").read_text(encoding="utf-8")
+    pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
+    assert set(re.findall(r"^\| \[([\w-]+\.md)\]", listed, re.MULTILINE)) == pages
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r"`make ([\w-]+)` \|$", listed, re.MULTILINE)
+    assert len(commands) == len(pages)
+    assert all(re.search(f"^{command}:", makefile, re.MULTILINE) for command in commands)
+
+
 def test_a_broken_link_is_found(tmp_path):
     (tmp_path / "other.md").write_text("# Some words, here\n", encoding="utf-8")
     page = tmp_path / "page.md"
