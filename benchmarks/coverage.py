@@ -25,10 +25,10 @@ from benchmarks.data import People, coded, correlated, load, network
 
 import mdrr
 from benchmarks import runner
+from mdrr.masks import Term
 from mdrr.query import Query
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_codes
-from mdrr.terms import Term
 
 LEVEL = 0.95
 RARE = 10

@@ -27,7 +27,7 @@ ORDER = (
     "matrix",
     "design",
     "protocols",
-    "terms",
+    "masks",
     "expression",
     "query",
     "randomizer",

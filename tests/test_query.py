@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdrr.errors import QueryError, SchemaError
+from mdrr.masks import Term, cells_shape
 from mdrr.query import Query
-from mdrr.terms import Term, cells_shape
 from tests.cases import MIXED, domain_of
 
 D = domain_of(2, 3, 4)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mdrr.domain import Attribute, Domain, edge_text
 from mdrr.errors import QueryError, SchemaError
-from mdrr.terms import Mask, Term, combine, conjunction, label_mask, position
+from mdrr.masks import Mask, Term, combine, conjunction, label_mask, position
 
 _QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`([^`]+)`""")
 

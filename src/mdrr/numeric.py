@@ -14,9 +14,9 @@ import numpy as np
 from mdrr.domain import Attribute
 from mdrr.errors import QueryError
 from mdrr.estimation import Estimate
+from mdrr.masks import Term
 from mdrr.matrix import Array
 from mdrr.query import Query
-from mdrr.terms import Term
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mdrr.domain import Domain
 from mdrr.errors import QueryError
 from mdrr.expression import parse
-from mdrr.terms import Mask, Term, cells_shape, conjunction, label_mask, position, spread
+from mdrr.masks import Mask, Term, cells_shape, conjunction, label_mask, position, spread
 
 Where: TypeAlias = "Mapping[Any, Any] | str | Query"
 

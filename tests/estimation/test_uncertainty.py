@@ -16,11 +16,11 @@ from mdrr.estimation import estimate
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import unbiased
 from mdrr.estimation.uncertainty import Deviation, bounds, deviation_of, interval
+from mdrr.masks import Term
 from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
 from mdrr.protocols import clustered, independent, sampled
 from mdrr.query import Query
 from mdrr.tallies import tally_codes
-from mdrr.terms import Term
 from tests.cases import domain_of, uneven
 from tests.chance import z
 from tests.people import distribution, records, reported

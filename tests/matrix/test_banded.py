@@ -75,9 +75,9 @@ def test_the_best_width_has_the_largest_mutual_information(cells, epsilon):
         ((1, 0, 100, 2**16), "2 to 4096 cells"),
         ((5, 5, 100, 2**16), "reaches 0 to 4"),
         ((5, 1, 0, 2**16), "low must be positive"),
-        ((5, 1, 10_000, 2**16), "nothing is left for the band"),
+        ((5, 1, 10_000, 2**16), "nothing is left for the truth"),
         ((5, 1, 100, 1000), "2\\^16"),
-        ((5, 1, 100.0, 2**16), "integers"),
+        ((5, 1, 100.0, 2**16), "needs an integer 'low'"),
     ],
 )
 def test_bad_weights_are_refused(fields, says):

@@ -17,9 +17,9 @@ from mdrr.errors import EstimateError, MdrrError
 from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
 from mdrr.estimation.update import Stacked, Update, smoothed_update
+from mdrr.masks import MOST_CELLS
 from mdrr.matrix import Array, Banded, Matrix
 from mdrr.tallies import Group, Tally
-from mdrr.terms import MOST_CELLS
 
 Names = tuple[str, ...]
 

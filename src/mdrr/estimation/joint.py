@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
+from mdrr.masks import MOST_CELLS, Term, cells_shape
 from mdrr.matrix import Array
 from mdrr.query import Query
 from mdrr.randomizer import smallest_unsigned
-from mdrr.terms import MOST_CELLS, Term, cells_shape
 
 Columns: TypeAlias = list[npt.NDArray[Any]]
 

@@ -19,10 +19,10 @@ from scipy import sparse
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation.joint import Columns, draw_cells, typed
+from mdrr.masks import MOST_CELLS, Term, cells_shape
 from mdrr.matrix import Array
 from mdrr.query import Query
 from mdrr.randomizer import cells_of
-from mdrr.terms import MOST_CELLS, Term, cells_shape
 
 _CHUNK = 65_536
 """Records whose class is drawn at a time."""

@@ -24,10 +24,10 @@ from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.joint import Joint, ProductJoint
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.uncertainty import Of, bounds
+from mdrr.masks import MOST_CELLS, Term
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
 from mdrr.tallies import Tally
-from mdrr.terms import MOST_CELLS, Term
 
 _SHOWN = 12
 """Cells of a table in its repr."""

@@ -16,10 +16,10 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError
+from mdrr.masks import MOST_CELLS, cells_shape
 from mdrr.matrix import Array, Through
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Tally
-from mdrr.terms import MOST_CELLS, cells_shape
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,9 +22,9 @@ import numpy as np
 
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import Unbiased
+from mdrr.masks import Mask
 from mdrr.matrix import Array
 from mdrr.query import Query
-from mdrr.terms import Mask
 
 Of: TypeAlias = Literal["people", "population"]
 Look: TypeAlias = Callable[[tuple[str, ...]], Array]

@@ -3,40 +3,21 @@
 A discrete Square Wave (Li et al. 2020): the r cells are reported on a scale of s = r + 2w codes,
 and the 2w+1 codes around the truth weigh more than the rest. A report that misses still says
 roughly where the truth is, so on long scales it beats the constant matrix by far at the same ε;
-w = 0 is the constant matrix.
-
-With u uniform on [0, D): if u < s·b report u // b; else report the truth's code x shifted by
-k = (u − s·b) // c, or by w (its middle) for the few u left over, where c = (D − s·b) // (2w+1).
+w = 0 is the constant matrix. How a code is drawn, `mdrr.matrix.written` says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.protocol import (
-    Array,
-    Codes,
-    check_total,
-    fine_total,
-    integers,
-    odds_below,
-)
-from mdrr.matrix.written import (
-    backward,
-    forward,
-    least_variance_inverse,
-    likelihood,
-    scores,
-    solve,
-    worst_ratio,
-)
+from mdrr.matrix import written
+from mdrr.matrix.protocol import Codes, check_integers, odds_below, to_dict
 
 _MOST_CELLS = 4096
 
@@ -66,22 +47,11 @@ class Banded:
     kind: ClassVar[str] = "banded"
 
     def __post_init__(self) -> None:
-        fields = (self.cells, self.width, self.low, self.total)
-        if any(type(value) is not int for value in fields):
-            raise MatrixError(f"cells, width, low and total are integers, not {fields}")
+        check_integers(self, "cells", "width", "low", "total")
         _check_cells(self.cells)
         if not 0 <= self.width < self.cells:
             raise MatrixError(f"width={self.width}: the band reaches 0 to {self.cells - 1} cells")
-        check_total(self.total)
-        if self.low <= 0:
-            raise MatrixError(
-                "low must be positive: without it far answers betray the truth (ε = ∞)"
-            )
-        if self.step <= 0:
-            raise MatrixError(
-                f"with low={self.low} nothing is left for the band: the matrix is singular. "
-                "Choose a smaller low or a larger ε"
-            )
+        written.check_raised(self)
 
     @property
     def outcomes(self) -> int:
@@ -89,14 +59,18 @@ class Banded:
         return self.cells + 2 * self.width
 
     @property
-    def step(self) -> int:
-        """c, the weight each code of the band has beyond b."""
-        return (self.total - self.outcomes * self.low) // (2 * self.width + 1)
+    def size(self) -> int:
+        """2w+1, the codes of a band."""
+        return 2 * self.width + 1
 
-    @cached_property
-    def epsilon(self) -> float:
-        """ln of the largest ratio within a column, rounded up."""
-        return worst_ratio(self.weights)
+    @property
+    def middle(self) -> int:
+        """w."""
+        return self.width
+
+    def around(self, true: Codes, place: Codes | int, /) -> Codes:
+        """The codes of the truth's band."""
+        return true + place
 
     @property
     def reports_cells(self) -> bool:
@@ -108,51 +82,13 @@ class Banded:
         """The probability that the report is the middle of the truth's band."""
         return float(self.probabilities[0, self.width])
 
-    @cached_property
-    def weights(self) -> Codes:
-        """The integers, `(r, s)`."""
-        table = np.full((self.cells, self.outcomes), self.low, dtype=np.int64)
-        left = self.total - self.outcomes * self.low - self.step * (2 * self.width + 1)
-        for x in range(self.cells):
-            table[x, x : x + 2 * self.width + 1] += self.step
-            table[x, x + self.width] += left
-        return table
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """P as floats, `(r, s)`."""
-        return np.asarray(self.weights / self.total)
-
-    @cached_property
-    def inverse(self) -> Array:
-        """The unbiased inverse of least variance, `(r, s)`."""
-        return least_variance_inverse(self.probabilities)
-
-    solve, forward, backward = solve, forward, backward
-    scores, likelihood = scores, likelihood
-
-    def draw(self, true: Codes, uniform: Codes, /) -> Codes:
-        """u // b on the whole scale, else a code of the truth's band."""
-        low, floor = np.uint64(self.low), np.uint64(self.outcomes * self.low)
-        inside = uniform >= floor
-        shift = (uniform - np.where(inside, floor, uniform)) // np.uint64(self.step)
-        shift = np.where(shift > np.uint64(2 * self.width), np.uint64(self.width), shift)
-        return np.where(inside, true.astype(np.uint64) + shift, uniform // low)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The four integers."""
-        return {
-            "kind": self.kind,
-            "cells": self.cells,
-            "width": self.width,
-            "low": self.low,
-            "total": self.total,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Banded:
-        """The matrix described by `to_dict`, validated again."""
-        return cls(*integers(fields, "cells", "width", "low", "total"))
+    step, weights = cached_property(written.step), cached_property(written.weights)
+    draw = written.draw
+    epsilon = cached_property(written.epsilon)
+    probabilities = cached_property(written.probabilities)
+    inverse = cached_property(written.inverse)
+    solve, forward, backward = written.solve, written.forward, written.backward
+    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
 
 
 def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Banded:
@@ -168,21 +104,13 @@ def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Ba
         >>> matrix.width, matrix.epsilon <= 1.0
         (13, True)
     """
-    odds, epsilon = odds_below(epsilon), float(epsilon)
     _check_cells(cells)
-    width = best_width(cells, epsilon) if width is None else width
-    band = 2 * width + 1
-    share = 1 / (band * odds + cells - 1)
-    codes = cells + 2 * width
-    total = fine_total(share / band, (1 - codes * share) / codes)
-    if total * share < 1:
-        raise MatrixError(f"ε={epsilon} over {cells} cells needs more than 48 random bits a draw")
-    low = math.ceil(total * share)
-    found = Banded(cells, width, low, total)
-    while found.epsilon > epsilon:
-        low += 1
-        found = Banded(cells, width, low, total)
-    return found
+    wide = best_width(cells, epsilon) if width is None else width
+
+    def make(low: int, total: int) -> Banded:
+        return Banded(cells, wide, low, total)
+
+    return written.raised_matrix(make, cells + 2 * wide, 2 * wide + 1, epsilon)
 
 
 def _check_cells(cells: int) -> None:
@@ -199,7 +127,7 @@ def best_width(cells: int, epsilon: float) -> int:
     >>> [best_width(16, epsilon) for epsilon in (0.5, 1, 2, 4)]
     [3, 2, 1, 0]
     """
-    odds = math.exp(min(epsilon, 700.0))
+    odds = float(odds_below(epsilon))
     best, most = 0, -math.inf
     for width in range(cells):
         band = 2 * width + 1

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,11 +20,12 @@ from mdrr.matrix.protocol import (
     TOTALS,
     Array,
     Codes,
+    check_integers,
     check_total,
     fine_total,
-    integers,
     log_ratio,
     odds_below,
+    to_dict,
 )
 
 
@@ -52,9 +52,8 @@ class Constant:
     kind: ClassVar[str] = "constant"
 
     def __post_init__(self) -> None:
+        check_integers(self, "cells", "diagonal", "off")
         r, a, b = self.cells, self.diagonal, self.off
-        if any(type(value) is not int for value in (r, a, b)):
-            raise MatrixError(f"cells, diagonal and off are integers, not {r!r}, {a!r}, {b!r}")
         if r < 2:
             raise MatrixError(f"a matrix over {r} cells randomizes nothing; it needs at least 2")
         if b <= 0:
@@ -134,19 +133,7 @@ class Constant:
         noise = uniform // np.uint64(self.off)
         return np.where(noise < np.uint64(self.cells), noise, true.astype(np.uint64))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The three integers."""
-        return {
-            "kind": self.kind,
-            "cells": self.cells,
-            "diagonal": self.diagonal,
-            "off": self.off,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Constant:
-        """The matrix described by `to_dict`, validated again."""
-        return cls(*integers(fields, "cells", "diagonal", "off"))
+    to_dict = to_dict
 
 
 def constant_matrix(

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.protocol import Array, Codes, check_total
-from mdrr.matrix.written import (
-    backward,
-    forward,
-    least_variance_inverse,
-    likelihood,
-    scores,
-    solve,
-    worst_ratio,
-)
+from mdrr.matrix import written
+from mdrr.matrix.protocol import Array, Codes, check_total, to_dict
 
 _CONDITION = 1e12
 
@@ -43,45 +34,41 @@ class Dense:
     """
 
     weights: tuple[tuple[int, ...], ...]
-    _table: npt.NDArray[np.int64] = field(init=False, repr=False, compare=False)
     kind: ClassVar[str] = "dense"
 
     def __post_init__(self) -> None:
-        rows = tuple(tuple(row) for row in self.weights)
+        try:
+            rows = tuple(tuple(row) for row in self.weights)
+        except TypeError:
+            raise MatrixError(
+                "a dense matrix needs 'weights', a list of rows of integers"
+            ) from None
         if len(rows) < 2 or len({len(row) for row in rows}) != 1:
             raise MatrixError("a dense matrix needs at least 2 rows, all of the same length")
         for u, row in enumerate(rows):
-            if any(not isinstance(w, int) or isinstance(w, bool) or w < 0 for w in row):
+            if any(type(weight) is not int or weight < 0 for weight in row):
                 raise MatrixError(f"row {u} has a weight that is not a non-negative integer")
         totals = {sum(row) for row in rows}
         if len(totals) != 1:
             raise MatrixError(f"the rows sum to different totals: {sorted(totals)[:3]}")
         check_total(totals.pop())
         object.__setattr__(self, "weights", rows)
-        object.__setattr__(self, "_table", np.array(rows, dtype=np.int64))
-        self._check_invertible()
-
-    def _check_invertible(self) -> None:
         if self.outcomes < self.cells:
             raise MatrixError(
                 f"{self.cells} cells cannot be told apart by {self.outcomes} reportable codes"
             )
         values = np.linalg.svd(self.probabilities, compute_uv=False)
         if values[-1] * _CONDITION < values[0]:
-            twins = self._twin_rows()
-            hint = f"rows {twins[0]} and {twins[1]} are the same" if twins else "rows are dependent"
+            twin = next((u for u, row in enumerate(rows) if row in rows[:u]), None)
+            hint = (
+                "rows are dependent"
+                if twin is None
+                else f"rows {rows.index(rows[twin])} and {twin} are the same"
+            )
             raise MatrixError(
                 f"the matrix is singular ({hint}): the true distribution cannot be told from the "
                 "reports. Make the diagonal differ from the rest"
             )
-
-    def _twin_rows(self) -> tuple[int, int] | None:
-        seen: dict[tuple[int, ...], int] = {}
-        for u, row in enumerate(self.weights):
-            if row in seen:
-                return seen[row], u
-            seen[row] = u
-        return None
 
     @property
     def cells(self) -> int:
@@ -98,54 +85,30 @@ class Dense:
         """The sum of every row."""
         return sum(self.weights[0])
 
-    @cached_property
-    def epsilon(self) -> float:
-        """ln of the largest ratio within a column, rounded up; ∞ where a zero meets a non-zero."""
-        return worst_ratio(self._table)
-
     @property
     def reports_cells(self) -> bool:
         """A square matrix reports cells."""
         return self.cells == self.outcomes
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """P as floats, (r, s)."""
-        return np.asarray(self._table / self.total)
 
     @property
     def keep(self) -> float:
         """The smallest probability that the reported cell is the true one."""
         return float(np.diagonal(self.probabilities).min())
 
-    @cached_property
-    def inverse(self) -> Array:
-        """The unbiased inverse of least variance, `(r, s)`."""
-        return least_variance_inverse(self.probabilities)
-
-    solve, forward, backward = solve, forward, backward
-    scores, likelihood = scores, likelihood
+    epsilon = cached_property(written.epsilon)
+    probabilities = cached_property(written.probabilities)
+    inverse = cached_property(written.inverse)
+    solve, forward, backward = written.solve, written.forward, written.backward
+    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """The first code whose cumulated weight exceeds u."""
-        cumulated = np.cumsum(self._table, axis=1).astype(np.uint64)
+        cumulated = np.cumsum(self.weights, axis=1).astype(np.uint64)
         codes = np.empty(len(true), dtype=np.uint64)
         for cell in np.unique(true):
             rows = true == cell
             codes[rows] = np.searchsorted(cumulated[cell], uniform[rows], side="right")
         return codes
-
-    def to_dict(self) -> dict[str, Any]:
-        """The weights, row by row."""
-        return {"kind": self.kind, "weights": [list(row) for row in self.weights]}
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Dense:
-        """The matrix described by `to_dict`, validated again."""
-        rows = fields.get("weights")
-        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-            raise MatrixError("a dense matrix needs 'weights', a list of rows of integers")
-        return cls(tuple(tuple(row) for row in rows))
 
 
 def dense_matrix(probabilities: Sequence[Sequence[float]] | Array, *, total: int = 2**32) -> Dense:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import fields
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias
@@ -37,55 +37,43 @@ class Matrix(Protocol):
     @property
     def cells(self) -> int:
         """How many true cells there are (r)."""
-        ...
 
     @property
     def outcomes(self) -> int:
         """How many codes can be reported (s)."""
-        ...
 
     @property
     def total(self) -> int:
         """The sum D of every row's weights."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """ε = ln of the largest ratio within a column (paper eq. 4), rounded up."""
-        ...
 
     @property
     def reports_cells(self) -> bool:
         """Whether a reported code is itself a cell, so that a report reads like a record."""
-        ...
 
     def solve(self, observed: Array, /) -> Array:
         """(Pᵀ)⁻¹λ along the last axis: (…, s) to (…, r), paper eq. 2."""
-        ...
 
     def forward(self, distribution: Array, /) -> Array:
         """Pᵀπ along the last axis: (…, r) to (…, s)."""
-        ...
 
     def backward(self, values: Array, /) -> Array:
         """P v along the last axis: (…, s) to (…, r); with `forward`, all that EM needs."""
-        ...
 
     def scores(self, functional: Array, /) -> Array:
         """The f with P f = w along the last axis, so that E[f(Y) | x] = w(x): (…, r) to (…, s)."""
-        ...
 
     def likelihood(self, codes: Codes, /) -> Array:
         """P[:, y] for each reported code y: (k,) to (k, r)."""
-        ...
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """The codes reported for true cells, given uniform integers on [0, D)."""
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """The matrix as JSON-ready integers."""
-        ...
 
 
 def log_ratio(high: int, low: int) -> float:
@@ -159,12 +147,21 @@ def check_total(total: int) -> None:
         )
 
 
-def integers(fields: Mapping[str, Any], *names: str) -> tuple[int, ...]:
-    """The named integer fields of a matrix read from JSON."""
-    values = []
+def check_integers(matrix: object, *names: str) -> None:
+    """Refuse a matrix whose named fields are not Python integers."""
     for name in names:
-        value = fields.get(name)
-        if not isinstance(value, int) or isinstance(value, bool):
+        value = getattr(matrix, name)
+        if type(value) is not int:
             raise MatrixError(f"a matrix needs an integer {name!r}, not {value!r}")
-        values.append(value)
-    return tuple(values)
+
+
+def to_dict(matrix: Any) -> dict[str, Any]:
+    """The integers that a matrix is made of, JSON-ready; `matrix_from_dict` reads them."""
+    return {
+        "kind": matrix.kind,
+        **{field.name: _listed(getattr(matrix, field.name)) for field in fields(matrix)},
+    }
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(each) for each in value] if isinstance(value, tuple) else value

@@ -3,43 +3,24 @@
 At ε ≤ 2 one cell says little: among r of them the truth is hardly likelier than the rest. A set of
 about r/(e^ε + 1) cells is reported instead, P(S | x) = α if x ∈ S else β (Ye and Barg 2018). The
 sets are the v shifts of one block, so a report is a number t below v: the set of cells x with
-(x − t) mod v in the block. A block of one is the constant matrix.
-
-With u uniform on [0, D): if u < v·b report u // b; else report (x − block[i]) mod v with
-i = (u − v·b) // c, or i = 0 for the few u left over, where c = (D − v·b) // k.
+(x − t) mod v in the block. A block of one is the constant matrix. How a code is drawn,
+`mdrr.matrix.written` says: the code at place i around x is (x − block[i]) mod v.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mdrr.errors import MatrixError
+from mdrr.matrix import written
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
-from mdrr.matrix.protocol import (
-    LEAST_EPSILON,
-    Array,
-    Codes,
-    check_total,
-    fine_total,
-    integers,
-    odds_below,
-)
-from mdrr.matrix.written import (
-    backward,
-    forward,
-    least_variance_inverse,
-    likelihood,
-    scores,
-    solve,
-    worst_ratio,
-)
+from mdrr.matrix.protocol import LEAST_EPSILON, Codes, check_integers, odds_below, to_dict
 
 
 @dataclass(frozen=True)
@@ -69,10 +50,10 @@ class Subset:
     kind: ClassVar[str] = "subset"
 
     def __post_init__(self) -> None:
+        check_integers(self, "cells", "codes", "low", "total")
+        if not isinstance(self.block, tuple | list) or any(type(i) is not int for i in self.block):
+            raise MatrixError("a subset matrix needs a 'block', a list of integers")
         object.__setattr__(self, "block", tuple(self.block))
-        fields = (self.cells, self.codes, self.low, self.total, *self.block)
-        if any(type(value) is not int for value in fields):
-            raise MatrixError("cells, codes, block, low and total are integers")
         if not 2 <= self.cells <= self.codes:
             raise MatrixError(f"{self.cells} cells: a subset matrix has 2 to {self.codes} (codes)")
         inside = self.block and self.block[0] >= 0 and self.block[-1] < self.codes
@@ -80,13 +61,7 @@ class Subset:
             raise MatrixError(f"the block is increasing residues below {self.codes}")
         if len(self.block) == self.codes:
             raise MatrixError("a block of all residues says nothing: the matrix is singular")
-        check_total(self.total)
-        if self.low <= 0:
-            raise MatrixError("low must be positive: without it a set betrays the truth (ε = ∞)")
-        if self.step <= 0:
-            raise MatrixError(
-                f"with low={self.low} nothing is left for the truth: choose a larger ε"
-            )
+        written.check_raised(self)
         if not self._tells_cells_apart():
             raise MatrixError(
                 "the shifts of this block cannot tell all cells apart: it is singular"
@@ -106,14 +81,18 @@ class Subset:
         return self.codes
 
     @property
-    def step(self) -> int:
-        """c, the weight a set that holds the truth has beyond b."""
-        return (self.total - self.codes * self.low) // len(self.block)
+    def size(self) -> int:
+        """k."""
+        return len(self.block)
 
-    @cached_property
-    def epsilon(self) -> float:
-        """ln of the largest ratio within a column, rounded up."""
-        return worst_ratio(self.weights)
+    @property
+    def middle(self) -> int:
+        """The first shift that holds the truth."""
+        return 0
+
+    def around(self, true: Codes, place: Codes | int, /) -> Codes:
+        """The shifts that hold the truth."""
+        return np.asarray((true - np.asarray(self.block)[place]) % self.codes)
 
     @property
     def reports_cells(self) -> bool:
@@ -125,58 +104,13 @@ class Subset:
         """The probability that the reported set holds the truth."""
         return (self.total - (self.codes - len(self.block)) * self.low) / self.total
 
-    @cached_property
-    def weights(self) -> Codes:
-        """The integers, `(r, v)`."""
-        table = np.full((self.cells, self.codes), self.low, dtype=np.int64)
-        cells = np.arange(self.cells)
-        for shift in self.block:
-            table[cells, (cells - shift) % self.codes] += self.step
-        left = self.total - self.codes * self.low - self.step * len(self.block)
-        table[cells, (cells - self.block[0]) % self.codes] += left
-        return table
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """P as floats, `(r, v)`."""
-        return np.asarray(self.weights / self.total)
-
-    @cached_property
-    def inverse(self) -> Array:
-        """The unbiased inverse of least variance, `(r, s)`."""
-        return least_variance_inverse(self.probabilities)
-
-    solve, forward, backward = solve, forward, backward
-    scores, likelihood = scores, likelihood
-
-    def draw(self, true: Codes, uniform: Codes, /) -> Codes:
-        """u // b over all shifts, else a shift that holds the truth."""
-        floor = np.uint64(self.codes * self.low)
-        inside = uniform >= floor
-        at = (uniform - np.where(inside, floor, uniform)) // np.uint64(self.step)
-        at = np.where(at < np.uint64(len(self.block)), at, np.uint64(0)).astype(np.int64)
-        held = (true.astype(np.int64) - np.asarray(self.block)[at]) % self.codes
-        return np.where(inside, held.astype(np.uint64), uniform // np.uint64(self.low))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The integers."""
-        return {
-            "kind": self.kind,
-            "cells": self.cells,
-            "codes": self.codes,
-            "block": list(self.block),
-            "low": self.low,
-            "total": self.total,
-        }
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Subset:
-        """The matrix described by `to_dict`, validated again."""
-        block = fields.get("block")
-        if not isinstance(block, list):
-            raise MatrixError("a subset matrix needs a 'block', a list of integers")
-        cells, codes, low, total = integers(fields, "cells", "codes", "low", "total")
-        return cls(cells, codes, tuple(block), low, total)
+    step, weights = cached_property(written.step), cached_property(written.weights)
+    draw = written.draw
+    epsilon = cached_property(written.epsilon)
+    probabilities = cached_property(written.probabilities)
+    inverse = cached_property(written.inverse)
+    solve, forward, backward = written.solve, written.forward, written.backward
+    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
 
 
 def best_shape(
@@ -219,20 +153,19 @@ def subset_matrix(
         >>> subset_matrix(10, epsilon=4.0).kind
         'constant'
     """
-    odds, epsilon = odds_below(epsilon), float(epsilon)
+    odds_below(epsilon)  # refuses what is no ε
+    epsilon = float(epsilon)
     if epsilon < LEAST_EPSILON:
         raise MatrixError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     best = best_shape(cells, epsilon, most_codes=most_codes, least_gain=least_gain)
     if best is None:
         return constant_matrix(cells, epsilon=epsilon)
-    share = 1 / (best.size * odds + best.codes - best.size)
-    total = fine_total(share / best.size, (1 - best.codes * share) / best.codes)
-    low, block = math.ceil(total * share), best.block()
-    matrix = Subset(cells, best.codes, block, low, total)
-    while matrix.epsilon > epsilon:
-        low += 1
-        matrix = Subset(cells, best.codes, block, low, total)
-    return matrix
+    codes, block = best.codes, best.block()
+
+    def make(low: int, total: int) -> Subset:
+        return Subset(cells, codes, block, low, total)
+
+    return written.raised_matrix(make, codes, len(block), epsilon)
 
 
 def rare_variance(codes: int, size: int, pairs: int, epsilon: float) -> float:

@@ -25,7 +25,7 @@ from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
 from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
-from mdrr.planning.shares import Goal, Trade
+from mdrr.planning.trade import Goal, Trade
 
 _WHOLE_POOL = 10
 _POOL = 600

@@ -12,8 +12,14 @@ from mdrr.privacy.accounting import (
     cluster_attribute_epsilons,
 )
 from mdrr.privacy.clones import Clones
-from mdrr.privacy.composition import Composed, PairTables, compose, pair_tables
-from mdrr.privacy.ledger import Entry, Ledger
+from mdrr.privacy.composition import (
+    Composed,
+    Entry,
+    Ledger,
+    PairTables,
+    compose,
+    pair_tables,
+)
 from mdrr.privacy.reveal import Belief, belief, in_words, posterior, times_in
 from mdrr.privacy.shuffle import Shuffled, clones_of, shuffled, shuffled_closed_form
 

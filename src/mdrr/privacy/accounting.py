@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -27,9 +26,8 @@ from mdrr.design import Cluster, Design
 from mdrr.errors import DesignError
 from mdrr.matrix import Constant
 from mdrr.matrix.protocol import log_ratio
-from mdrr.matrix.written import worst_ratio
+from mdrr.matrix.written import weights_of, worst_ratio
 from mdrr.privacy.fields import json_fields
-from mdrr.privacy.weights import weights_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,7 @@ class Account:
     questionnaires: tuple[QuestionnaireAccount, ...]
     attributes: tuple[AttributeAccount, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, nested and JSON-ready; an infinite ε is null."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def account(design: Design) -> Account:
@@ -97,19 +92,15 @@ def account(design: Design) -> Account:
         [('a', 2.0, 1.43), ('b', 2.0, 1.43), ('c', 1.0, 1.0)]
     """
     total = sum(q.weight for q in design.questionnaires)
-    questionnaires = tuple(
-        QuestionnaireAccount(
-            q.weight / total,
-            q.epsilon,
-            tuple(
-                ClusterAccount(c.attributes, c.matrix.cells, c.matrix.kind, c.epsilon)
-                for c in q.clusters
-            ),
+    questionnaires = []
+    for q in design.questionnaires:
+        clusters = tuple(
+            ClusterAccount(c.attributes, c.matrix.cells, c.matrix.kind, c.epsilon)
+            for c in q.clusters
         )
-        for q in design.questionnaires
-    )
+        questionnaires.append(QuestionnaireAccount(q.weight / total, q.epsilon, clusters))
     attributes = tuple(attribute_account(design, name) for name in design.domain.names)
-    return Account(design.fingerprint, design.epsilon, questionnaires, attributes)
+    return Account(design.fingerprint, design.epsilon, tuple(questionnaires), attributes)
 
 
 def attribute_account(design: Design, name: str) -> AttributeAccount:
@@ -163,10 +154,6 @@ def cluster_attribute_epsilons(
     if isinstance(matrix, Constant):
         a, b = matrix.diagonal, matrix.off
         return matrix.epsilon, log_ratio(a + (others - 1) * b, others * b)
-    weights = weights_of(matrix)
-    if weights is None:
-        return matrix.epsilon, matrix.epsilon
-    table = np.moveaxis(weights.reshape(*shape, matrix.outcomes), axis, 0)
-    known = table.reshape(shape[axis], -1)
+    table = np.moveaxis(weights_of(matrix).reshape(*shape, matrix.outcomes), axis, 0)
     unknown = table.reshape(shape[axis], others, matrix.outcomes).sum(axis=1)
-    return worst_ratio(known), worst_ratio(unknown)
+    return worst_ratio(table.reshape(shape[axis], -1)), worst_ratio(unknown)

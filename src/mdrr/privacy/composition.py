@@ -1,17 +1,143 @@
-"""Several (ε, δ) releases about the same people, put together."""
+"""Several (ε, δ) releases about the same people, put together: a ledger, and two theorems."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.matrix import Matrix
 from mdrr.matrix.protocol import add_up
 from mdrr.privacy.fields import json_fields
-from mdrr.privacy.shuffle import Shuffled, shuffled
+from mdrr.privacy.shuffle import shuffled
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One release.
+
+    Arguments:
+        name: what it was, in words.
+        epsilon: what it spent; ∞ for an exact release.
+        delta: the probability with which its ε may fail; 0 for randomized response as such.
+        fingerprint: of the design, or empty when there was none.
+    """
+
+    name: str
+    epsilon: float
+    delta: float = 0.0
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.epsilon >= 0:
+            raise MdrrError(f"{self.name!r} has ε={self.epsilon}; it must be 0 or more")
+        if not 0 <= self.delta <= 1:
+            raise MdrrError(f"{self.name!r} has δ={self.delta}, which is not a probability")
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A sequence of releases by one person; sequential composition adds their ε and δ.
+
+    Every `add` is one fresh report: answering the same design twice costs twice. Sending the very
+    same report again costs nothing and is not added. Adding returns a new ledger.
+
+    Example:
+        >>> from mdrr.domain import Attribute, Domain
+        >>> from mdrr.protocols import independent
+        >>> design = independent(Domain((Attribute("smokes", ("no", "yes")),)), epsilon=1.0)
+        >>> ledger = Ledger().add(design, name="spring").add(design, name="autumn")
+        >>> len(ledger.entries), round(ledger.epsilon, 3)
+        (2, 2.0)
+        >>> ledger.add_exact("exact tables by secure sum").epsilon
+        inf
+    """
+
+    entries: tuple[Entry, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(self.entries))
+
+    @property
+    def epsilon(self) -> float:
+        """Σε over the entries, rounded up."""
+        return add_up([entry.epsilon for entry in self.entries])
+
+    @property
+    def delta(self) -> float:
+        """Σδ over the entries, at most 1."""
+        return min(math.fsum(entry.delta for entry in self.entries), 1.0)
+
+    def add(self, design: Design, *, name: str = "", questionnaire: int | None = None) -> Ledger:
+        """The ledger after one report under a design.
+
+        Arguments:
+            design: what she answered.
+            name: what to call it; the start of its fingerprint when empty.
+            questionnaire: the position of the one she was given. It was drawn whatever her
+                answers are, so her report costs that questionnaire's ε; without it, the largest.
+        """
+        epsilon = design.epsilon
+        if questionnaire is not None:
+            if not 0 <= questionnaire < len(design.questionnaires):
+                raise MdrrError(
+                    f"questionnaire {questionnaire} does not exist; the design has "
+                    f"{len(design.questionnaires)}, counted from 0"
+                )
+            epsilon = design.questionnaires[questionnaire].epsilon
+        entry = Entry(name or design.fingerprint[:12], epsilon, 0.0, design.fingerprint)
+        return Ledger((*self.entries, entry))
+
+    def add_release(self, name: str, epsilon: float, delta: float = 0.0) -> Ledger:
+        """The ledger after any other release whose (ε, δ) is known, a shuffled one for example."""
+        return Ledger((*self.entries, Entry(name, epsilon, delta)))
+
+    def add_exact(self, name: str) -> Ledger:
+        """The ledger after her record was counted in exact tables: no ε bounds that, so ∞."""
+        return Ledger((*self.entries, Entry(name, math.inf)))
+
+    def left(self, budget: float) -> float:
+        """What remains of a budget, 0 when it is used up.
+
+        >>> Ledger().add_release("a poll", 1.5).left(2.0)
+        0.5
+        """
+        return max(budget - self.epsilon, 0.0)
+
+    def table(self) -> tuple[dict[str, Any], ...]:
+        """One row per entry, with the ε spent so far.
+
+        >>> Ledger().add_release("a poll", 1.5).add_release("another", 0.5).table()[1]
+        {'name': 'another', 'epsilon': 0.5, 'delta': 0.0, 'fingerprint': '', 'so_far': 2.0}
+        """
+        return tuple(
+            {**asdict(entry), "so_far": Ledger(self.entries[: i + 1]).epsilon}
+            for i, entry in enumerate(self.entries)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entries and their sums; JSON has no ∞, so an infinite ε is written as null."""
+        return json_fields({"entries": self.entries, "epsilon": self.epsilon, "delta": self.delta})
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Ledger:
+        """The ledger written by `to_dict`, validated again; the sums are computed anew."""
+        try:
+            rows = [
+                (
+                    str(row["name"]),
+                    math.inf if row["epsilon"] is None else float(row["epsilon"]),
+                    float(row.get("delta", 0.0)),
+                    str(row.get("fingerprint", "")),
+                )
+                for row in fields["entries"]
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise MdrrError(f"the ledger cannot be read: {error!r}") from None
+        return cls(tuple(Entry(*row) for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +152,7 @@ class Composed:
     advanced_epsilon: float
     advanced_delta: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def compose(guarantees: Iterable[tuple[float, float]], *, slack: float = 1e-9) -> Composed:
@@ -79,10 +202,7 @@ class PairTables:
     epsilon: float
     delta: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def pair_tables(reports: Sequence[float | Matrix], n: int, delta: float) -> PairTables:
@@ -109,17 +229,12 @@ def pair_tables(reports: Sequence[float | Matrix], n: int, delta: float) -> Pair
         raise MdrrError(f"δ={delta} must lie strictly between 0 and 1; take it well below 1/n")
 
     def each(share: float) -> list[tuple[float, float]]:
-        found: dict[Any, Shuffled] = {}
-        for report in reports:
-            if report not in found:
-                found[report] = shuffled(report, n, share)
+        found = {report: shuffled(report, n, share) for report in set(reports)}
         return [(found[report].epsilon, found[report].delta) for report in reports]
 
     k = len(reports)
     pure = add_up([float(r) if isinstance(r, int | float) else r.epsilon for r in reports])
     basic = compose(each(delta / k)).basic_epsilon
-    half = compose(each(delta / (2 * k)), slack=delta / 2)
-    best = min(pure, basic, half.advanced_epsilon)
-    return PairTables(
-        k, n, pure, basic, half.advanced_epsilon, best, 0.0 if best == pure else delta
-    )
+    advanced = compose(each(delta / (2 * k)), slack=delta / 2).advanced_epsilon
+    best = min(pure, basic, advanced)
+    return PairTables(k, n, pure, basic, advanced, best, 0.0 if best == pure else delta)

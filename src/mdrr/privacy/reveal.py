@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +26,7 @@ class Belief:
     low: float
     high: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def belief(prior: float, epsilon: float) -> Belief:
@@ -134,19 +130,15 @@ otherwise it draws one of the 2 answers blindly, which may be the true one.
         Whoever sees your report can multiply the odds of anything about you by at most 5.67 \
 (ε = 1.73): what was a fifty-fifty guess becomes at most 85 % sure.
     """
-    several = len(design.questionnaires) > 1
-    sentences = []
-    if several:
+    worst, prefix, sentences = design.questionnaires[0], "", []
+    if len(design.questionnaires) > 1:
         sizes = sorted({len(q.attributes) for q in design.questionnaires})
         count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         sentences.append(
             f"You are asked {count} of the {len(design.domain.names)} questions, drawn at random; "
             "nothing is sent about the others."
         )
-        worst = _least_protected(design)
-    else:
-        worst = design.questionnaires[0]
-    prefix = "At the least protected, " if several else ""
+        worst, prefix = _least_protected(design), "At the least protected, "
     sentences += [prefix + _cluster_in_words(cluster) for cluster in worst.clusters]
     sentences += _reveals(design.epsilon)
     sentences.append(
@@ -208,12 +200,11 @@ def _reveals(epsilon: float) -> list[str]:
     bound = "by more than" if factor >= 1e6 else "by at most"
     sure = belief(0.5, epsilon).high
     percent = f"{sure:.0%}".replace("%", " %") if sure < 0.99 else "more than 99 %"
+    becomes = "becomes at most" if sure < 0.99 else "can become"
     sentences = [
         f"Whoever sees your report can multiply the odds of anything about you {bound} {shown} "
-        f"(ε = {epsilon:.2f}): what was a fifty-fifty guess becomes at most {percent} sure."
+        f"(ε = {epsilon:.2f}): what was a fifty-fifty guess {becomes} {percent} sure."
     ]
-    if sure >= 0.99:
-        sentences[0] = sentences[0].replace("becomes at most", "can become")
     if belief(_DOUBT, epsilon).high > 0.5:
         sentences.append(
             "This bound is weak: even a guess with 1 chance in 100 can become more likely than not."

@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -31,9 +30,9 @@ from scipy import optimize
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError
 from mdrr.matrix import Constant, Matrix
+from mdrr.matrix.written import weights_of
 from mdrr.privacy.clones import Clones, crowd_of
 from mdrr.privacy.fields import json_fields
-from mdrr.privacy.weights import weights_of
 
 _MOST = 10_000_000
 """Crowds beyond this count as this many: it keeps the numerical bound within seconds."""
@@ -55,10 +54,7 @@ class Shuffled:
     n: int
     method: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def shuffled(what: float | Matrix | Design, n: int, delta: float) -> Shuffled:
@@ -166,22 +162,16 @@ def _report_chance(questionnaire: Questionnaire, everything: int) -> float:
 
 
 def _second(matrix: Matrix) -> float:
-    """The largest ratio of a column's second-largest weight to its largest; 1 when unknown."""
+    """The largest ratio of a column's second-largest weight to its largest."""
     if isinstance(matrix, Constant):
         return matrix.off / matrix.diagonal
-    weights = weights_of(matrix)
-    if weights is None:
-        return 1.0
-    columns = np.sort(weights, axis=0)
+    columns = np.sort(weights_of(matrix), axis=0)
     return float((columns[-2] / np.maximum(columns[-1], 1)).max())
 
 
 def _column_chance(matrix: Matrix) -> float:
-    """The smallest over columns of 2·min / (largest + second largest); e^(−ε) when unknown."""
-    weights = weights_of(matrix)
-    if weights is None:
-        return math.exp(-matrix.epsilon)
-    columns = np.sort(weights, axis=0)
+    """The smallest over columns of 2·min / (largest + second largest)."""
+    columns = np.sort(weights_of(matrix), axis=0)
     columns = columns[:, columns[-1] > 0]
     return float((2 * columns[0] / (columns[-1] + columns[-2])).min())
 

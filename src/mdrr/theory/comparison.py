@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mdrr.errors import EstimateError
 from mdrr.privacy.fields import json_fields
@@ -28,10 +27,7 @@ class PrintedComparison:
     independent: float
     joint: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +51,7 @@ class Comparison:
     cell_product: float
     cell_joint: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def compare_printed(shape: Sequence[int], n: int, alpha: float = 0.05) -> PrintedComparison:

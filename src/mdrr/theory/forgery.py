@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +41,7 @@ class Influence:
             raise EstimateError(f"people={people} must be a number, 0 or more")
         return math.ceil(people / self.swing)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def influence(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -160,10 +159,7 @@ class FrequencyErrors:
     pi_abs: float
     pi_rel: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, JSON-ready; an infinite error is null."""
-        fields: dict[str, Any] = json_fields(self)
-        return fields
+    to_dict = json_fields
 
 
 def frequency_errors(

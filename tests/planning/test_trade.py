@@ -9,7 +9,7 @@ from mdrr.dependence import Dependences
 from mdrr.domain import Attribute, Domain
 from mdrr.planning import best_split, predict
 from mdrr.planning.predict import WORTH
-from mdrr.planning.shares import Goal, Trade
+from mdrr.planning.trade import Goal, Trade
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
