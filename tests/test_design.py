@@ -10,7 +10,7 @@ from mdrr.design import Cluster, Design, Questionnaire, draw_bytes
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError, SchemaError
 from mdrr.matrix import constant_matrix
-from mdrr.protocols import check_partition, clustered, independent, sampled
+from mdrr.protocols import clustered, independent, sampled
 from tests.cases import banded, designs, domain_of, mixed_matrices, unequal_questionnaires, uneven
 
 AB = domain_of(2, 3)
@@ -159,13 +159,13 @@ def test_several_questionnaires_have_no_single_list_of_clusters():
         (lambda: tampered(["attributes", 0, "categories", 0], "z"), "it was changed after"),
         (lambda: tampered(["fingerprint"], "00"), "says its fingerprint is 00…"),
         (lambda: tampered(["fingerprint"], None), "says its fingerprint is None…"),
-        (lambda: check_partition(AB, [["a"], ["b"], ["a"]]), "['a'] is listed twice"),
-        (lambda: check_partition(AB, [["a", "b"], ["b", "a"]]), "['a', 'b'] is listed twice"),
-        (lambda: check_partition(AB, [["a"], ["a", "b"]]), "'a' is in two clusters: ['a'], ['a'"),
-        (lambda: check_partition(AB, [["a", "a"], ["b"]]), "names an attribute twice"),
-        (lambda: check_partition(AB, [["a"]]), "no cluster holds 'b'; add each, alone if need"),
-        (lambda: check_partition(AB, [["a"], [], ["b"]]), "at least one attribute"),
-        (lambda: check_partition(AB, ["a", "b"]), "write ['a']"),
+        (lambda: clustered(AB, [["a"], ["b"], ["a"]], p=0.5), "name 'a' twice"),
+        (lambda: clustered(AB, [["a", "b"], ["b", "a"]], p=0.5), "name 'a', 'b' twice"),
+        (lambda: clustered(AB, [["a"], ["a", "b"]], p=0.5), "name 'a' twice; each belongs in"),
+        (lambda: clustered(AB, [["a", "a"], ["b"]], p=0.5), "name 'a' twice"),
+        (lambda: clustered(AB, [["a"]], p=0.5), "no cluster holds 'b'; add each, alone if need"),
+        (lambda: clustered(AB, [["a"], [], ["b"]], p=0.5), "at least one attribute"),
+        (lambda: clustered(AB, ["a", "b"], p=0.5), "write ['a']"),
     ],
 )
 def test_a_bad_design_is_refused(make, complaint):

@@ -146,8 +146,6 @@ D = domain_of(2, 3)
         (lambda: independent(D, epsilon={"a": 1.0}), DesignError, "no ε is given for 'b'"),
         (lambda: independent(D, epsilon={"a": 1, "b": 1, "z": 1}), SchemaError, "attribute 'z'"),
         (lambda: independent(D, epsilon={"a": 1, "b": 0}), MatrixError, "ε=0"),
-        (lambda: clustered(D, [["a"]], p=0.5), DesignError, "no cluster holds 'b'"),
-        (lambda: clustered(D, [["a"], ["b"], ["b"]], p=0.5), DesignError, "is listed twice"),
         (lambda: clustered(D, [["a"], ["z"]], p=0.5), SchemaError, "no attribute 'z'"),
         (lambda: sampled(D, 0, epsilon=1), DesignError, "size=0: a person can be asked between 1"),
         (lambda: sampled(D, 3, epsilon=1), DesignError, "size=3"),

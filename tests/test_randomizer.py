@@ -132,8 +132,8 @@ def test_the_smallest_type_that_holds_the_codes(size, kind):
     ("codes", "complaint"),
     [
         ([[0, 1]], "1 columns of codes for 2 attributes"),
-        ([[0, 1], [0]], "the column 'b' has another length than the first"),
-        ([[0, 2], [0, 1]], "'a' has codes outside 0…1; code them by the domain's categories"),
+        ([[0, 1], [0]], "the codes of 'b' have another length than those of 'a'"),
+        ([[0, 2], [0, 1]], "'a' has codes outside 0…1, those of this design"),
         ([[0, 1], [0, -1]], "'b' has codes outside 0…2"),
         ([[0, 1], [0.0, 1.0]], "the codes of 'b' are not a column of integers"),
         ([[0, 1], [0, np.nan]], "the codes of 'b' are not a column of integers"),

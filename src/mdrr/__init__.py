@@ -12,97 +12,35 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Attribute": "domain",
-    "Cluster": "design",
-    "Constant": "matrix",
-    "Count": "estimation",
-    "Dense": "matrix",
-    "Dependences": "dependence",
-    "Design": "design",
-    "Domain": "domain",
-    "Estimate": "estimation",
-    "MdrrError": "errors",
-    "Query": "query",
-    "Questionnaire": "design",
-    "Report": "response",
-    "SeededSource": "source",
-    "Survey": "survey",
-    "SystemSource": "source",
-    "Table": "estimation",
-    "Tally": "tallies",
-    "cluster": "clustering",
-    "clustered": "protocols",
-    "constant_matrix": "matrix",
-    "dense_matrix": "matrix",
-    "dependences": "dependence",
-    "encode": "frames",
-    "estimate": "estimation",
-    "independent": "protocols",
-    "infer_domain": "frames",
-    "joint": "protocols",
-    "plan": "planning",
-    "pool": "planning",
-    "randomize": "frames",
-    "randomize_codes": "randomizer",
-    "report": "reporting",
-    "respond": "respondent",
-    "sampled": "protocols",
-    "simulate_dependences": "securesum.ways",
-    "split_questionnaire": "planning",
-    "synthesize": "synthesis",
-    "tally": "frames",
-    "weigh": "weighting",
+    name: home
+    for home, names in {
+        "clustering": "cluster",
+        "dependence": "Dependences dependences",
+        "design": "Cluster Design Questionnaire",
+        "domain": "Attribute Domain",
+        "errors": "MdrrError",
+        "estimation": "Count Estimate Table estimate",
+        "frames": "encode infer_domain randomize tally",
+        "matrix": "Constant Dense constant_matrix dense_matrix",
+        "planning": "plan pool split_questionnaire",
+        "protocols": "clustered independent joint sampled",
+        "query": "Query",
+        "randomizer": "randomize_codes",
+        "reporting": "report",
+        "respondent": "respond",
+        "response": "Report",
+        "securesum.ways": "simulate_dependences",
+        "source": "SeededSource SystemSource",
+        "survey": "Survey",
+        "synthesis": "synthesize",
+        "tallies": "Tally",
+        "weighting": "weigh",
+    }.items()
+    for name in names.split()
 }
 _MODULES = ("datasets", "numeric", "plots", "privacy", "theory")
 
-__all__ = [
-    "Attribute",
-    "Cluster",
-    "Constant",
-    "Count",
-    "Dense",
-    "Dependences",
-    "Design",
-    "Domain",
-    "Estimate",
-    "MdrrError",
-    "Query",
-    "Questionnaire",
-    "Report",
-    "SeededSource",
-    "Survey",
-    "SystemSource",
-    "Table",
-    "Tally",
-    "cluster",
-    "clustered",
-    "constant_matrix",
-    "datasets",
-    "dense_matrix",
-    "dependences",
-    "encode",
-    "estimate",
-    "independent",
-    "infer_domain",
-    "joint",
-    "numeric",
-    "plan",
-    "plots",
-    "pool",
-    "privacy",
-    "randomize",
-    "randomize_codes",
-    "report",
-    "respond",
-    "sampled",
-    "simulate_dependences",
-    "split_questionnaire",
-    "synthesize",
-    "tally",
-    "theory",
-    "weigh",
-    "__version__",
-]
+__all__ = sorted([*_HOMES, *_MODULES, "__version__"])
 
 if TYPE_CHECKING:
     from mdrr import datasets as datasets
@@ -110,27 +48,46 @@ if TYPE_CHECKING:
     from mdrr import plots as plots
     from mdrr import privacy as privacy
     from mdrr import theory as theory
-    from mdrr.clustering import cluster
-    from mdrr.dependence import Dependences, dependences
-    from mdrr.design import Cluster, Design, Questionnaire
-    from mdrr.domain import Attribute, Domain
-    from mdrr.errors import MdrrError
-    from mdrr.estimation import Count, Estimate, Table, estimate
-    from mdrr.frames import encode, infer_domain, randomize, tally
-    from mdrr.matrix import Constant, Dense, constant_matrix, dense_matrix
-    from mdrr.planning import plan, pool, split_questionnaire
-    from mdrr.protocols import clustered, independent, joint, sampled
-    from mdrr.query import Query
-    from mdrr.randomizer import randomize_codes
-    from mdrr.reporting import report
-    from mdrr.respondent import respond
-    from mdrr.response import Report
-    from mdrr.securesum.ways import simulate_dependences
-    from mdrr.source import SeededSource, SystemSource
-    from mdrr.survey import Survey
-    from mdrr.synthesis import synthesize
-    from mdrr.tallies import Tally
-    from mdrr.weighting import weigh
+    from mdrr.clustering import cluster as cluster
+    from mdrr.dependence import Dependences as Dependences
+    from mdrr.dependence import dependences as dependences
+    from mdrr.design import Cluster as Cluster
+    from mdrr.design import Design as Design
+    from mdrr.design import Questionnaire as Questionnaire
+    from mdrr.domain import Attribute as Attribute
+    from mdrr.domain import Domain as Domain
+    from mdrr.errors import MdrrError as MdrrError
+    from mdrr.estimation import Count as Count
+    from mdrr.estimation import Estimate as Estimate
+    from mdrr.estimation import Table as Table
+    from mdrr.estimation import estimate as estimate
+    from mdrr.frames import encode as encode
+    from mdrr.frames import infer_domain as infer_domain
+    from mdrr.frames import randomize as randomize
+    from mdrr.frames import tally as tally
+    from mdrr.matrix import Constant as Constant
+    from mdrr.matrix import Dense as Dense
+    from mdrr.matrix import constant_matrix as constant_matrix
+    from mdrr.matrix import dense_matrix as dense_matrix
+    from mdrr.planning import plan as plan
+    from mdrr.planning import pool as pool
+    from mdrr.planning import split_questionnaire as split_questionnaire
+    from mdrr.protocols import clustered as clustered
+    from mdrr.protocols import independent as independent
+    from mdrr.protocols import joint as joint
+    from mdrr.protocols import sampled as sampled
+    from mdrr.query import Query as Query
+    from mdrr.randomizer import randomize_codes as randomize_codes
+    from mdrr.reporting import report as report
+    from mdrr.respondent import respond as respond
+    from mdrr.response import Report as Report
+    from mdrr.securesum.ways import simulate_dependences as simulate_dependences
+    from mdrr.source import SeededSource as SeededSource
+    from mdrr.source import SystemSource as SystemSource
+    from mdrr.survey import Survey as Survey
+    from mdrr.synthesis import synthesize as synthesize
+    from mdrr.tallies import Tally as Tally
+    from mdrr.weighting import weigh as weigh
 
 
 def __getattr__(name: str) -> Any:
@@ -145,4 +102,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

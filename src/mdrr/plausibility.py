@@ -21,7 +21,7 @@ from scipy.special import betainc
 
 from mdrr.design import Cluster, Design
 from mdrr.matrix import Array, Constant, Matrix
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Group, Tally, counted
 
 FALSE_ALARMS = 1e-4
 """How often, at most, reports that are as they should be are doubted: once in 10,000 tallies."""
@@ -173,7 +173,7 @@ def _codes(group: Group, j: int, cluster: Cluster) -> _Seen:
     matrix, n, size = cluster.matrix, group.n, cluster.matrix.outcomes
     if isinstance(matrix, Constant) and size > _LISTED:
         codes, inverse = np.unique(group.codes[j], return_inverse=True)
-        counts = np.rint(np.bincount(inverse, weights=group.counts)).astype(np.int64)
+        counts = counted(inverse, group.counts, len(codes))
         low = np.full(len(codes), matrix.floor)
         high = low + matrix.signal
     else:
@@ -193,8 +193,7 @@ def _margins(group: Group, j: int, cluster: Cluster, design: Design) -> list[_Se
     found = []
     for axis, (name, size) in enumerate(zip(names, shape, strict=True)):
         low, high = _bounds(cluster.matrix, shape, axis)
-        sums = np.bincount(places[axis], weights=group.counts, minlength=size)
-        counts = np.rint(sums).astype(np.int64)
+        counts = counted(places[axis], group.counts, size)
         found.append(_Seen((name,), True, size, np.arange(size), counts, n * low, n * high, n))
     return found
 

@@ -7,6 +7,7 @@ mechanism) and a cluster Σ ε_A, so designs made with the same p are equally pr
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral
@@ -84,40 +85,24 @@ def independent(
         >>> independent(d, epsilon={"a": 1.0, "b": 2.0}).epsilon <= 3.0
         True
     """
-    _check(domain)
-    _one_of(p, epsilon)
+    _check(domain, p, epsilon)
     if ordered not in ("constant", "banded"):
         raise DesignError(f"ordered={ordered!r}: choose 'constant' or 'banded'")
-    banded = {a.name for a in domain.attributes if a.is_ordered and ordered == "banded"}
     if isinstance(epsilon, Mapping):
-        budgets = _each(domain, epsilon)
+        for name in epsilon:
+            domain.index(name)
+        left = [name for name in domain.names if name not in epsilon]
+        if left:
+            raise DesignError(f"no ε is given for {known(left)}; every attribute needs one")
+        budgets = [epsilon[name] for name in domain.names]
     else:
-        share = p_of(epsilon, domain.shape) if p is None and epsilon is not None else p
-        assert share is not None
-        budgets = {a.name: epsilon_of(share, a.size) for a in domain.attributes}
-        over = 0.0 if epsilon is None else max(sum(budgets.values()) - float(epsilon), 0.0)
-        budgets = {name: budget - over for name, budget in budgets.items()}
+        budgets = _budgets(domain, [(name,) for name in domain.names], p, epsilon)
     clusters = []
-    for a in domain.attributes:
-        matrix: Matrix
-        if a.name in banded:
-            matrix = banded_matrix(a.size, epsilon=budgets[a.name])
-        elif p is not None:
-            matrix = constant_matrix(a.size, p=p)
-        else:
-            matrix = constant_matrix(a.size, epsilon=budgets[a.name])
+    for a, budget in zip(domain.attributes, budgets, strict=True):
+        banded = ordered == "banded" and a.is_ordered
+        matrix = banded_matrix(a.size, epsilon=budget) if banded else _constant(a.size, p, budget)
         clusters.append(Cluster((a.name,), matrix))
     return Design(domain, (Questionnaire(tuple(clusters)),))
-
-
-def _each(domain: Domain, epsilon: Mapping[str, float]) -> dict[str, float]:
-    """A budget for every attribute, or an error that names those without."""
-    for name in epsilon:
-        domain.index(name)
-    left = [name for name in domain.names if name not in epsilon]
-    if left:
-        raise DesignError(f"no ε is given for {known(left)}; every attribute needs one")
-    return dict(epsilon)
 
 
 def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = None) -> Design:
@@ -128,7 +113,7 @@ def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = Non
         p: as private as RR-Independent at this p, that is ε = Σ_A ln(1 + p·r_A/(1−p)).
         epsilon: instead of p, the budget.
     """
-    _check(domain)
+    _check(domain, p, epsilon)
     return clustered(domain, [domain.names], p=p, epsilon=epsilon)
 
 
@@ -156,62 +141,56 @@ def clustered(
         >>> design.epsilon <= independent(d, p=0.5).epsilon + 1e-3
         True
     """
-    _check(domain)
-    _one_of(p, epsilon)
-    groups = check_partition(domain, clusters)
-    if p is None:
-        assert epsilon is not None
-        p = p_of(epsilon, domain.shape)
-    budgets = [sum(epsilon_of(p, domain.attribute(n).size) for n in names) for names in groups]
-    over = 0.0 if epsilon is None else max(sum(budgets) - float(epsilon), 0.0)
+    _check(domain, p, epsilon)
+    groups = _partition(domain, clusters)
     made = []
-    for names, budget in zip(groups, budgets, strict=True):
+    for names, budget in zip(groups, _budgets(domain, groups, p, epsilon), strict=True):
         cells = math.prod(domain.attribute(n).size for n in names)
-        alone = len(names) == 1 and epsilon is None
-        matrix = (
-            constant_matrix(cells, p=p) if alone else constant_matrix(cells, epsilon=budget - over)
-        )
-        made.append(Cluster(names, matrix))
+        made.append(Cluster(names, _constant(cells, p if len(names) == 1 else None, budget)))
     return Design(domain, (Questionnaire(tuple(made)),))
 
 
-def check_partition(
-    domain: Domain, clusters: Iterable[Iterable[str]]
-) -> tuple[tuple[str, ...], ...]:
+def _budgets(
+    domain: Domain, groups: list[tuple[str, ...]], p: float | None, epsilon: float | None
+) -> list[float]:
+    """What each group of attributes spends: never more than ε together, if that is given."""
+    share = p_of(epsilon, domain.shape) if epsilon is not None else p
+    assert share is not None
+    budgets = [sum(epsilon_of(share, domain.attribute(n).size) for n in names) for names in groups]
+    over = 0.0 if epsilon is None else max(sum(budgets) - float(epsilon), 0.0)
+    return [budget - over for budget in budgets]
+
+
+def _constant(cells: int, p: float | None, budget: float) -> Matrix:
+    """The constant matrix of p, or else of a budget."""
+    if p is None:
+        return constant_matrix(cells, epsilon=budget)
+    return constant_matrix(cells, p=p)
+
+
+def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
     """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
-    groups: list[tuple[str, ...]] = []
-    seen: dict[str, tuple[str, ...]] = {}
     if not isinstance(clusters, Iterable):
         raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
+    groups = []
     for cluster in clusters:
-        if isinstance(cluster, str):
+        if isinstance(cluster, str) or not isinstance(cluster, Iterable):
             raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
-        if not isinstance(cluster, Iterable):
-            raise DesignError(f"a cluster is a list of attributes, not a {type(cluster).__name__}")
-        names = tuple(sorted(cluster, key=domain.index))
-        if not names:
-            raise DesignError("a cluster needs at least one attribute")
-        if len(set(names)) < len(names):
-            raise DesignError(f"the cluster {list(names)} names an attribute twice")
-        if names in groups:
-            raise DesignError(f"the cluster {list(names)} is listed twice")
-        for name in names:
-            if name in seen:
-                raise DesignError(f"{name!r} is in two clusters: {list(seen[name])}, {list(names)}")
-            seen[name] = names
-        groups.append(names)
-    left = [name for name in domain.names if name not in seen]
+        groups.append(tuple(sorted(cluster, key=domain.index)))
+    if not all(groups):
+        raise DesignError("a cluster needs at least one attribute")
+    held = Counter(name for names in groups for name in names)
+    twice = [name for name in domain.names if held[name] > 1]
+    if twice:
+        raise DesignError(f"the clusters name {known(twice)} twice; each belongs in one of them")
+    left = [name for name in domain.names if not held[name]]
     if left:
         raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
-    return tuple(sorted(groups, key=lambda names: domain.index(names[0])))
+    return sorted(groups, key=lambda names: domain.index(names[0]))
 
 
 def sampled(
-    domain: Domain,
-    size: int,
-    *,
-    epsilon: float,
-    report: Literal["cell", "subset"] = "cell",
+    domain: Domain, size: int, *, epsilon: float, report: Literal["cell", "subset"] = "cell"
 ) -> Design:
     """A split questionnaire: each person reports a random subset of the attributes, jointly.
 
@@ -233,26 +212,26 @@ def sampled(
         >>> len(design.questionnaires), design.epsilon <= 1.0
         (6, True)
     """
-    _check(domain)
-    m = len(domain)
+    _check(domain, None, epsilon)
     given: Any = size
-    if not (isinstance(given, Integral) and 1 <= size <= m):
-        raise DesignError(f"size={size!r}: a person can be asked between 1 and {m} attributes")
+    if not (isinstance(given, Integral) and 1 <= size <= len(domain)):
+        raise DesignError(
+            f"size={size!r}: a person can be asked between 1 and {len(domain)} attributes"
+        )
     if report not in ("cell", "subset"):
         raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")
-    chosen = subsets(m, int(size))
-    total = 2**32
-    share, rest = divmod(total, len(chosen))
+    make = subset_matrix if report == "subset" else constant_matrix
+    chosen = subsets(len(domain), int(size))
+    share, rest = divmod(2**32, len(chosen))
     matrices: dict[int, Matrix] = {}
     questionnaires = []
     for i, subset in enumerate(chosen):
-        names = tuple(domain.names[j] for j in subset)
         cells = math.prod(domain.shape[j] for j in subset)
         if cells not in matrices:
-            make = subset_matrix if report == "subset" else constant_matrix
             matrices[cells] = make(cells, epsilon=epsilon)
+        cluster = Cluster(tuple(domain.names[j] for j in subset), matrices[cells])
         weight = 1 if len(chosen) == 1 else share + (i < rest)
-        questionnaires.append(Questionnaire((Cluster(names, matrices[cells]),), weight))
+        questionnaires.append(Questionnaire((cluster,), weight))
     return Design(domain, tuple(questionnaires))
 
 
@@ -261,34 +240,28 @@ def subsets(m: int, size: int) -> list[tuple[int, ...]]:
     count = math.comb(m, size)
     if count <= _MOST_QUESTIONNAIRES:
         return list(combinations(range(m), size))
-    chosen: dict[tuple[int, ...], None] = {}
     bases = max(_MOST_QUESTIONNAIRES // m, 1)
+    chosen = set()
     for i in range(bases):
         base = _unrank(count * i // bases, m, size)
-        for shift in range(m):
-            chosen[tuple(sorted((j + shift) % m for j in base))] = None
+        chosen |= {tuple(sorted((j + shift) % m for j in base)) for shift in range(m)}
     return sorted(chosen)
 
 
 def _unrank(rank: int, m: int, size: int) -> tuple[int, ...]:
     """The subset at a place in the lexicographic order of all subsets of the size."""
     subset: list[int] = []
-    j = 0
-    while len(subset) < size:
-        with_j = math.comb(m - j - 1, size - len(subset) - 1)
+    for j in range(m):
+        with_j = math.comb(m - j - 1, size - len(subset) - 1) if len(subset) < size else 0
         if rank < with_j:
             subset.append(j)
         else:
             rank -= with_j
-        j += 1
     return tuple(subset)
 
 
-def _check(domain: object) -> None:
+def _check(domain: object, p: float | None, epsilon: object) -> None:
     if not isinstance(domain, Domain):
         raise DesignError(f"a design is made for an mdrr.Domain, not a {type(domain).__name__}")
-
-
-def _one_of(p: float | None, epsilon: object) -> None:
     if (p is None) == (epsilon is None):
         raise DesignError("give p or epsilon, exactly one of them")

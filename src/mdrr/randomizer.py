@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.design import Cluster, Design, draw_bytes
-from mdrr.errors import SchemaError
+from mdrr.errors import MdrrError, SchemaError
 from mdrr.source import Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]
@@ -79,37 +79,32 @@ def randomize_codes(
             f"source={source!r} gives no random bytes; leave it out, or for a simulation give "
             "mdrr.SeededSource(seed)"
         )
-    columns = check_codes(codes, design)
-    n = len(columns[0])
-    parts: list[list[Batch]] = [[] for _ in design.questionnaires]
-    for start in range(0, n, _CHUNK):
-        stop = min(start + _CHUNK, n)
-        for q, batch in enumerate(_chunk(columns, start, stop, design, source)):
-            parts[q].append(batch)
-    batches = tuple(
-        _join(batches, questionnaire.clusters)
-        for batches, questionnaire in zip(parts, design.questionnaires, strict=True)
-    )
-    return Reports(design.fingerprint, n, batches)
-
-
-def check_codes(codes: Sequence[Codes], design: Design) -> list[Codes]:
-    """The code columns, or an error naming the column that does not fit the domain."""
     domain = design.domain
     if len(codes) != len(domain):
         raise SchemaError(f"{len(codes)} columns of codes for {len(domain)} attributes")
-    columns = [np.asarray(column) for column in codes]
-    for attribute, column in zip(domain.attributes, columns, strict=True):
-        if column.ndim != 1 or not np.issubdtype(column.dtype, np.integer):
-            raise SchemaError(f"the codes of {attribute.name!r} are not a column of integers")
-        if len(column) != len(columns[0]):
-            raise SchemaError(f"the column {attribute.name!r} has another length than the first")
-        if len(column) and (column.min() < 0 or column.max() >= attribute.size):
-            raise SchemaError(
-                f"{attribute.name!r} has codes outside 0…{attribute.size - 1}; "
-                "code them by the domain's categories"
-            )
-    return columns
+    columns = code_columns(codes, domain.names, domain.shape, SchemaError)
+    n = len(columns[0])
+    parts: list[list[Batch]] = [[] for _ in design.questionnaires]
+    for start in range(0, max(n, 1), _CHUNK):
+        chunk = [column[start : start + _CHUNK] for column in columns]
+        for part, batch in zip(parts, _chunk(chunk, design, source), strict=True):
+            part.append(Batch(batch.rows + start, batch.codes))
+    return Reports(design.fingerprint, n, tuple(_joined(part) for part in parts))
+
+
+def code_columns(
+    columns: Sequence[Any], names: Sequence[str], sizes: Sequence[int], error: type[MdrrError]
+) -> list[Codes]:
+    """Columns of codes as arrays, or an error naming the one that holds something else."""
+    arrays = [np.asarray(column) for column in columns]
+    for name, size, array in zip(names, sizes, arrays, strict=True):
+        if array.ndim != 1 or (len(array) and not np.issubdtype(array.dtype, np.integer)):
+            raise error(f"the codes of {name!r} are not a column of integers")
+        if len(array) != len(arrays[0]):
+            raise error(f"the codes of {name!r} have another length than those of {names[0]!r}")
+        if len(array) and (array.min() < 0 or array.max() >= size):
+            raise error(f"{name!r} has codes outside 0…{size - 1}, those of this design")
+    return arrays
 
 
 def cells_of(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -124,47 +119,43 @@ def cells_of(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.i
     return cells
 
 
-def _chunk(
-    columns: list[Codes], start: int, stop: int, design: Design, source: Source
-) -> list[Batch]:
-    count = stop - start
+def _chunk(columns: list[Codes], design: Design, source: Source) -> list[Batch]:
+    """What some people send, as a batch per questionnaire."""
+    count, offset = len(columns[0]), design.selection_bytes
     stream = np.frombuffer(source.read(count * design.record_bytes), dtype=np.uint8)
     stream = stream.reshape(count, design.record_bytes)
-    rows = np.arange(count)
-    if len(design.questionnaires) == 1:
-        return [_randomize_rows(columns, start, rows, stream, 0, design.clusters, design)]
-    weights = np.array(list(accumulate(q.weight for q in design.questionnaires)), dtype=np.uint64)
-    width = design.selection_bytes
-    chosen = np.searchsorted(weights, _uniform(stream, 0, width), side="right")
-    order = np.argsort(chosen, kind="stable")
-    bounds = np.searchsorted(chosen[order], np.arange(len(weights) + 1))
+    asked = [np.arange(count)]
+    if len(design.questionnaires) > 1:
+        weights = np.array(list(accumulate(q.weight for q in design.questionnaires)), np.uint64)
+        chosen = np.searchsorted(weights, _uniform(stream, 0, offset), side="right")
+        order = np.argsort(chosen, kind="stable")
+        asked = np.split(order, np.searchsorted(chosen[order], np.arange(1, len(weights))))
     return [
-        _randomize_rows(columns, start, order[low:high], stream, width, q.clusters, design)
-        for q, low, high in zip(design.questionnaires, bounds, bounds[1:], strict=False)
+        Batch(rows, _randomized(columns, rows, stream, offset, questionnaire.clusters, design))
+        for rows, questionnaire in zip(asked, design.questionnaires, strict=True)
     ]
 
 
-def _randomize_rows(
+def _randomized(
     columns: list[Codes],
-    start: int,
     rows: npt.NDArray[np.int64],
     stream: npt.NDArray[np.uint8],
     offset: int,
     clusters: tuple[Cluster, ...],
     design: Design,
-) -> Batch:
-    everyone = len(rows) == len(stream)
-    mine = stream if everyone else stream[rows]
+) -> tuple[Codes, ...]:
+    """What the people in some rows report of each cluster, by their bytes from the offset on."""
+    if len(rows) < len(stream):
+        columns, stream = [column[rows] for column in columns], stream[rows]
     found = []
     for cluster in clusters:
-        at = [design.domain.index(name) for name in cluster.attributes]
-        chunk = [columns[j][start : start + len(stream)] for j in at]
-        true = cells_of(chunk if everyone else [c[rows] for c in chunk], design.shape(cluster))
+        asked = [columns[design.domain.index(name)] for name in cluster.attributes]
+        true = cells_of(asked, design.shape(cluster))
         width = draw_bytes(cluster.matrix.total)
-        reported = cluster.matrix.draw(true, _uniform(mine, offset, width))
+        reported = cluster.matrix.draw(true, _uniform(stream, offset, width))
         found.append(reported.astype(smallest_unsigned(cluster.matrix.outcomes)))
         offset += width
-    return Batch(rows + start, tuple(found))
+    return tuple(found)
 
 
 def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> npt.NDArray[np.uint64]:
@@ -174,13 +165,7 @@ def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> npt.NDAr
     return padded.view("<u8").reshape(-1)
 
 
-def _join(batches: list[Batch], clusters: tuple[Cluster, ...]) -> Batch:
-    if len(batches) == 1:
-        return batches[0]
-    if not batches:
-        empty = [np.empty(0, dtype=smallest_unsigned(c.matrix.outcomes)) for c in clusters]
-        return Batch(np.empty(0, dtype=np.int64), tuple(empty))
-    return Batch(
-        np.concatenate([batch.rows for batch in batches]),
-        tuple(np.concatenate(parts) for parts in zip(*(b.codes for b in batches), strict=True)),
-    )
+def _joined(batches: list[Batch]) -> Batch:
+    codes = zip(*(batch.codes for batch in batches), strict=True)
+    rows = np.concatenate([batch.rows for batch in batches])
+    return Batch(rows, tuple(np.concatenate(parts) for parts in codes))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mdrr.design import Design
 from mdrr.errors import TallyError
-from mdrr.randomizer import Codes, Reports, smallest_unsigned
+from mdrr.randomizer import Codes, Reports, code_columns, smallest_unsigned
 from mdrr.response import Report, check_fingerprint
 
 FORMAT = 1
@@ -44,13 +44,13 @@ class Group:
 
     def marginal(self, cluster: int) -> npt.NDArray[np.int64]:
         """How often each code of one cluster was reported, `int64 (s,)`."""
-        return _count(self.codes[cluster], self.counts, self.sizes[cluster])
+        return counted(self.codes[cluster], self.counts, self.sizes[cluster])
 
     def pair(self, first: int, second: int) -> npt.NDArray[np.int64]:
         """How often each pair of codes of two clusters was reported, `int64 (s, s')`."""
         rows, columns = self.sizes[first], self.sizes[second]
         cells = self.codes[first].astype(np.int64) * columns + self.codes[second]
-        return _count(cells, self.counts, rows * columns).reshape(rows, columns)
+        return counted(cells, self.counts, rows * columns).reshape(rows, columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,11 @@ class Tally:
         return (
             isinstance(other, Tally)
             and other.fingerprint == self.fingerprint
-            and all(map(_equal, self.groups, other.groups))
+            and all(
+                np.array_equal(mine, theirs)
+                for a, b in zip(self.groups, other.groups, strict=True)
+                for mine, theirs in zip((a.counts, *a.codes), (b.counts, *b.codes), strict=True)
+            )
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -189,31 +193,16 @@ def tally_codes(
         clusters = questionnaire.clusters
         if len(columns) != len(clusters):
             raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
-        columns = [np.asarray(column) for column in columns]
-        for cluster, column in zip(clusters, columns, strict=True):
-            if column.ndim != 1 or (len(column) and not np.issubdtype(column.dtype, np.integer)):
-                raise TallyError(f"the codes of {cluster.name!r} are not a column of integers")
-            if len(column) != len(columns[0]):
-                raise TallyError(f"the codes of {cluster.name!r} have another length")
-            if len(column) and (column.min() < 0 or column.max() >= cluster.matrix.outcomes):
-                raise TallyError(
-                    f"a report of {cluster.name!r} is outside 0…{cluster.matrix.outcomes - 1}"
-                )
+        sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
+        columns = code_columns(columns, [c.name for c in clusters], sizes, TallyError)
         times = np.asarray(np.ones(len(columns[0]), np.int64) if counts is None else counts[q])
         if times.shape != columns[0].shape or (
             len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1)
         ):
             raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
-        sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
         typed = [c.astype(smallest_unsigned(s)) for c, s in zip(columns, sizes, strict=True)]
         groups.append(_distinct(typed, times, sizes))
     return Tally(design.fingerprint, tuple(groups))
-
-
-def _equal(group: Group, other: Group) -> bool:
-    return np.array_equal(group.counts, other.counts) and all(
-        map(np.array_equal, group.codes, other.codes)
-    )
 
 
 def _integers(values: object) -> list[int]:
@@ -222,28 +211,28 @@ def _integers(values: object) -> list[int]:
     return values
 
 
-def _distinct(columns: Sequence[Codes], counts: npt.NDArray[Any], sizes: tuple[int, ...]) -> Group:
-    """Group equal rows. Keys are mixed-radix numbers, re-ranked whenever they would overflow."""
-    _check_total(counts)
-    if not len(counts):
-        return Group(tuple(columns), counts.astype(np.int64), sizes)
-    key = columns[0].astype(np.int64)
-    room = sizes[0]
+def row_keys(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """A number for each row of codes, equal and ordered as the rows are.
+
+    It is the row's mixed-radix number, replaced by its rank whenever it would overflow.
+    """
+    key, room = columns[0].astype(np.int64), sizes[0]
     for column, size in zip(columns[1:], sizes[1:], strict=True):
         if room * size >= 2**63:
             values, key = np.unique(key, return_inverse=True)
             room = len(values)
         key = key * size + column
         room *= size
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    totals = np.bincount(inverse, weights=counts, minlength=len(first))
-    return Group(tuple(c[first] for c in columns), np.rint(totals).astype(np.int64), sizes)
+    return key
 
 
-def _check_total(counts: npt.NDArray[Any]) -> None:
-    """Refuse more people than a float or a JSON number counts exactly."""
+def _distinct(columns: Sequence[Codes], counts: npt.NDArray[Any], sizes: tuple[int, ...]) -> Group:
+    """Equal rows as one, with the sum of their counts."""
     if len(counts) and int(counts.max()) * len(counts) >= MOST and sum(counts.tolist()) >= MOST:
         raise TallyError("a tally holds fewer than 2^53 people: more cannot be counted exactly")
+    keys = row_keys(columns, sizes)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return Group(tuple(c[first] for c in columns), counted(inverse, counts, len(first)), sizes)
 
 
 def merged(groups: Iterable[Group]) -> Group:
@@ -253,5 +242,6 @@ def merged(groups: Iterable[Group]) -> Group:
     return _distinct(columns, np.concatenate([g.counts for g in parts]), parts[0].sizes)
 
 
-def _count(codes: Codes, counts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def counted(codes: Codes, counts: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
+    """How many people have each code below a size, `int64 (size,)`; exact below 2^53."""
     return np.rint(np.bincount(codes, weights=counts, minlength=size)).astype(np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from mdrr.estimation import Adjustment, Estimate, adjust
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, Reports
 from mdrr.report_frames import report_codes
-from mdrr.tallies import Group, Tally, tally_codes
+from mdrr.tallies import Group, Tally, row_keys, tally_codes
 
 WEIGHT = "weight"
 """The name of the column of weights."""
@@ -82,23 +81,9 @@ def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
 
 def _places(codes: Sequence[Codes], group: Group) -> Any:
     """Where each report stands among the distinct reports of a group."""
-    if math.prod(group.sizes) < 2**63:
-        ordered, wanted = _keys(group.codes, group.sizes), _keys(codes, group.sizes)
-    else:
-        # Too many combinations to number: number those that occur, cluster after cluster.
-        ranks = np.zeros(len(group.counts) + len(codes[0]), dtype=np.int64)
-        for first, second in zip(group.codes, codes, strict=True):
-            values, both = np.unique(np.concatenate([first, second]), return_inverse=True)
-            ranks = np.unique(ranks * len(values) + both, return_inverse=True)[1]
-        ordered, wanted = np.split(ranks, [len(group.counts)])
+    both = [np.concatenate(pair) for pair in zip(group.codes, codes, strict=True)]
+    ordered, wanted = np.split(row_keys(both, group.sizes), [len(group.counts)])
     places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
     if not np.array_equal(ordered[places], wanted):
         raise EstimateError("a report is not in the tally; weigh the reports that were tallied")
     return places
-
-
-def _keys(columns: Sequence[Codes], sizes: Sequence[int]) -> Any:
-    key = columns[0].astype(np.int64)
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        key = key * size + column
-    return key
