@@ -188,7 +188,7 @@ def _cpu() -> float:
 
 def network(mode: str, n: int) -> dict[str, Any]:
     """The same between real processes over HTTP on this machine, starting them included."""
-    from mdrr.securesum.transport.demo import run_demo
+    from mdrr.securesum.transport.processes import run_demo
 
     domain, codes = records(n)
     before, wall = _cpu(), time.perf_counter()

@@ -33,27 +33,27 @@ def related(strength: float) -> Dependences:
     return Dependences(DOMAIN.names, values)
 
 
-def test_rows_are_the_plans_candidates_in_its_order() -> None:
+def names_in(found: Alternatives) -> list[str]:
+    return [] if found.plan is None else [c.name for c in found.plan.candidates]
+
+
+def test_designs_are_the_plans_candidates_in_its_order() -> None:
     design = mdrr.independent(DOMAIN, epsilon=4.0)
     found = alternatives(design, N)
     proposed = plan(DOMAIN, n=N, epsilon=design.epsilon)
-    by_name = {c.name: c for c in proposed.candidates}
-    names = [row.name for row in found.rows]
-    assert names == [c.name for c in proposed.candidates if c.name in names]
-    for row in found.rows:
-        candidate = by_name[row.name]
-        assert row.error == percent(candidate.predicted.error)
-        assert row.worst == percent(candidate.predicted.worst)
-        assert row.forged == candidate.predicted.forged
-        assert row.questionnaires == len(candidate.design.questionnaires)
-    assert [row.name for row in found.rows if row.best] == [proposed.best.name]
+    assert found.plan is not None
+    shown = [(c.name, c.predicted, c.design) for c in found.plan.candidates]
+    assert shown[0][0] == proposed.best.name
+    assert shown == [
+        (c.name, c.predicted, c.design) for c in proposed.candidates if c.name in names_in(found)
+    ]
 
 
 def test_designs_that_ask_the_same_are_listed_once() -> None:
     design = mdrr.independent(DOMAIN, epsilon=9.0)
     proposed = {c.name for c in plan(DOMAIN, n=N, epsilon=design.epsilon).candidates}
     assert {"joint", "sampled 4"} <= proposed
-    names = [row.name for row in alternatives(design, N).rows]
+    names = names_in(alternatives(design, N))
     assert len({"joint", "sampled 4"} & set(names)) == 1
 
 
@@ -67,8 +67,9 @@ def test_designs_that_ask_the_same_are_listed_once() -> None:
 )
 def test_the_design_in_use_is_found_though_budgets_are_rounded(design: Design, name: str) -> None:
     found = alternatives(design, N)
-    assert [row.name for row in found.rows if row.used] == [name]
-    assert OWN not in [row.name for row in found.rows]
+    assert found.used == name
+    assert name in names_in(found)
+    assert OWN not in names_in(found)
 
 
 def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
@@ -76,8 +77,9 @@ def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
     found = alternatives(design, N)
     assert found.plan is not None
     expected = predict(design, N, found.plan.tables, dependences=found.plan.dependences)
-    (row,) = [row for row in found.rows if row.used]
-    assert (row.name, row.error, row.forged) == (OWN, percent(expected.error), expected.forged)
+    assert found.used == OWN
+    assert [c.predicted for c in found.plan.candidates if c.name == OWN] == [expected]
+    assert found.mine == expected
     ranks = [(not c.predicted.covered, c.predicted.loss) for c in found.plan.candidates]
     assert ranks == sorted(ranks)
 
@@ -129,7 +131,7 @@ def test_the_verdict_says_what_a_forger_would_gain() -> None:
     design = mdrr.sampled(DOMAIN, 1, epsilon=2.0)
     found = alternatives(design, 2_000_000)
     assert found.plan is not None
-    forged = {row.name: row.forged for row in found.rows}
+    forged = {c.name: c.predicted.forged for c in found.plan.candidates}
     best = found.plan.best.name
     assert forged[best] > 1.2 * forged["sampled 1"]
     assert (
@@ -163,8 +165,9 @@ def test_nothing_is_said_to_be_best_where_another_is_shown_to_err_less(
     )
     made = replace(made, candidates=(best, replace(other, predicted=less)))
     found = alternatives(best.design, N, made=made)
-    shown = [row.error for row in found.rows]
-    assert found.used == best.name == found.rows[0].name
+    assert found.plan is not None
+    shown = [percent(c.predicted.error) for c in found.plan.candidates]
+    assert found.used == best.name == found.plan.best.name
     assert ("no design compared here" in found.words[0]) == (shown[0] == shown[1])
     if shown[0] != shown[1]:
         assert f"“{best.name}”, comes first of those compared here" in found.words[0]
@@ -185,9 +188,8 @@ def test_hopeless_budgets_are_said_to_be() -> None:
 def test_one_attribute_has_one_design() -> None:
     domain = DOMAIN.project(["c"])
     found = alternatives(mdrr.independent(domain, epsilon=8.0), 100)
-    assert [(row.reported, row.best, row.used) for row in found.rows] == [
-        ("the attribute", True, True)
-    ]
+    assert found.used is not None
+    assert names_in(found) == [found.used]
     assert "the only one there is to compare" in found.words[0]
     assert found.known == ""
 
@@ -199,7 +201,7 @@ def test_a_dense_matrix_made_by_hand_is_predicted() -> None:
     design = Design(domain, (Questionnaire(clusters, 1),))
     found = alternatives(design, 100)
     assert found.used == OWN
-    assert {"independent", "joint", OWN} <= {row.name for row in found.rows}
+    assert {"independent", "joint", OWN} <= set(names_in(found))
 
 
 def test_infinite_epsilon_has_no_budget_to_compare_at() -> None:
@@ -215,7 +217,7 @@ def test_infinite_epsilon_has_no_budget_to_compare_at() -> None:
 def test_many_attributes_get_the_command_instead() -> None:
     domain = Domain(tuple(Attribute(f"a{j}", (0, 1, 2)) for j in range(MOST_ATTRIBUTES + 1)))
     found = alternatives(mdrr.independent(domain, epsilon=8.0), 1234)
-    assert (found.plan, found.rows) == (None, [])
+    assert found.plan is None
     assert found.command is not None
     assert found.command.startswith("mdrr plan design.json --n 1234 --epsilon 7.99")
     few = Domain(domain.attributes[:3])
@@ -255,7 +257,7 @@ def test_a_design_too_large_to_predict_leaves_the_others(monkeypatch: pytest.Mon
     design = mdrr.clustered(DOMAIN, [["a", "b"], ["c", "d"]], epsilon=4.0)
     found = alternatives(design, N)
     assert found.used is None
-    assert len(found.rows) > 3
+    assert len(names_in(found)) > 3
     assert "The one in use cannot be predicted: a matrix of 9 cells" in found.words[0]
 
 

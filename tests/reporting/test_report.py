@@ -21,6 +21,7 @@ from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting import report
 from mdrr.reporting.alternatives import alternatives
+from mdrr.reporting.words import reported_words
 from mdrr.tallies import tally_codes
 from tests.reporting.parsed import Page
 
@@ -218,9 +219,13 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
     words = Page(text).text
     compared = alternatives(DESIGN, 4000)
     assert compared.words[0] in words
-    for row in compared.rows:
-        mark = " in use" if row.used else ""
-        assert f"{row.name}{mark} {row.reported} {row.error} {row.alone} {row.together} " in words
+    assert compared.plan is not None
+    for c in compared.plan.candidates:
+        mark = " in use" if c.name == compared.used else ""
+        kinds = (c.predicted.error, c.predicted.alone, c.predicted.together, c.predicted.worst)
+        errors = " ".join("–" if each is None else percent(each) for each in kinds)
+        asked = len(c.design.questionnaires)
+        assert f"{c.name}{mark} {reported_words(c.design)} {errors} {asked} " in words
     assert text.count('<tr class="used">') == 1
     assert "Forged report : whoever makes a report up" in words
     assert compared.known in words
@@ -352,7 +357,9 @@ def test_one_design_is_called_split_questionnaire(tmp_path: Path) -> None:
         epsilon=2.0,
         shares=[0.8, 0.1, 0.1],
     )
-    names = [row.name for row in alternatives(uneven, 4000).rows]
+    proposed = alternatives(uneven, 4000).plan
+    assert proposed is not None
+    names = [c.name for c in proposed.candidates]
     assert "another split questionnaire" in names
     assert "split questionnaire" not in names
     with pytest.raises(DesignError, match="not of this design"):

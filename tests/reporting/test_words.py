@@ -104,6 +104,6 @@ def test_an_estimator_not_known_here_still_says_why_it_stopped() -> None:
 
 
 def test_queries_in_words() -> None:
-    assert query_words({"a": "x", ("b", "c"): [("x", "y")]}, DOMAIN) == "a: x; b with c: x/y"
-    assert query_words("a == 'x'", DOMAIN) == "a == 'x'"
-    assert query_words(mdrr.Query.of({"c": ["x"]}, DOMAIN), DOMAIN) == "a set over c"
+    assert query_words({"a": "x", ("b", "c"): [("x", "y")]}) == "a: x; b with c: x/y"
+    assert query_words("a == 'x'") == "a == 'x'"
+    assert query_words(mdrr.Query.of({"c": ["x"]}, DOMAIN)) == "a set over c"

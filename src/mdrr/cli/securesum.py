@@ -74,7 +74,7 @@ def demo(
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
-    from mdrr.securesum.transport.demo import run_demo
+    from mdrr.securesum.transport.processes import run_demo
     from mdrr.securesum.ways import assess
 
     domain = adult_domain()

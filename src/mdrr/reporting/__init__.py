@@ -8,14 +8,13 @@ from typing import Any
 
 from mdrr.dependence import Dependences
 from mdrr.design import Design
-from mdrr.errors import EstimateError
 from mdrr.estimation import Estimate
 from mdrr.files import write_text
 from mdrr.planning import Plan
 from mdrr.query import Where
-from mdrr.reporting.contents import gather
-from mdrr.reporting.page import render
-from mdrr.reporting.planned import report_plan
+from mdrr.reporting.alternatives import planned
+from mdrr.reporting.contents import Contents
+from mdrr.reporting.page import compared_figure, fill, render
 
 __all__ = ["report", "report_plan"]
 
@@ -65,21 +64,36 @@ def report(
         ...     "RR-Independent" in page.read_text(encoding="utf-8")
         True
     """
-    if estimate.domain != design.domain:
-        raise EstimateError(
-            "the estimate is not of this design's attributes. Give the design of its reports"
-        )
-    contents = gather(
-        estimate,
-        design,
-        truth=truth,
-        dependences=dependences,
-        clusters=clusters,
-        queries=queries,
-        others=others,
-        plan=plan,
-        story=story,
-        title=title,
+    contents = Contents(
+        estimate, design, truth, dependences, clusters, queries, others, plan, story, title
     )
     write_text(path, render(contents))
+    return Path(path)
+
+
+def report_plan(
+    plan: Plan, *, path: str | Path, learnt: bool = False, title: str = "Which design to use"
+) -> Path:
+    """Write a self-contained page of a plan: every design's predicted error, and the best.
+
+    Arguments:
+        plan: what was planned.
+        path: the file to write; its folder must exist.
+        learnt: whether it was planned with dependences; otherwise the page says what was assumed.
+        title: the page's heading.
+
+    Returns:
+        The path written.
+
+    Example:
+        >>> import tempfile, mdrr
+        >>> found = mdrr.plan(mdrr.datasets.adult_domain(["sex", "race"]), n=1000, epsilon=2.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = report_plan(found, path=f"{folder}/plan.html")
+        ...     found.best.name in page.read_text(encoding="utf-8")
+        True
+    """
+    found = planned(plan, learnt)
+    figures = compared_figure(found)
+    write_text(path, fill("plan.html", figures, title=title, found=found, learnt=learnt))
     return Path(path)

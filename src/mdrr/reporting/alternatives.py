@@ -13,7 +13,6 @@ from mdrr.errors import DesignError, MdrrError
 from mdrr.planning import Candidate, Plan, Predicted, plan, predict
 from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.style import percent
-from mdrr.reporting.words import reported_words
 
 MOST_ATTRIBUTES = 12
 """Planning for more takes longer than a reader of a report should wait."""
@@ -26,27 +25,7 @@ MOST_NOISE = 0.25
 Adult, estimated ones are then nearer to the true ones than the assumed value is."""
 
 _WEAK = "every two attributes are taken to depend on each other a little"
-_PLANNED = {
-    True: f"This is the plan made before anyone was asked: {_WEAK}.",
-    False: "This is the plan made before anyone was asked, with the dependences given to it.",
-}
 _Asked: TypeAlias = list[tuple[tuple[tuple[tuple[str, ...], str], ...], tuple[float, ...]]]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One design: its name, what a person reports, what is predicted of it, errors in percent."""
-
-    name: str
-    reported: str
-    error: str
-    alone: str
-    together: str
-    worst: str
-    questionnaires: int
-    forged: float
-    best: bool
-    used: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,27 +62,6 @@ class Alternatives:
             return "two attributes" if 1 not in widths else "one or two attributes"
         return "the tables that matter"
 
-    @property
-    def rows(self) -> list[Row]:
-        """One row a design."""
-        if self.plan is None:
-            return []
-        return [
-            Row(
-                c.name,
-                reported_words(c.design),
-                percent(c.predicted.error),
-                _shown(c.predicted.alone),
-                _shown(c.predicted.together),
-                percent(c.predicted.worst),
-                len(c.design.questionnaires),
-                c.predicted.forged,
-                c is self.plan.best,
-                c.name == self.used,
-            )
-            for c in self.plan.candidates
-        ]
-
 
 def alternatives(
     design: Design, n: int, dependences: Dependences | None = None, made: Plan | None = None
@@ -124,26 +82,27 @@ def alternatives(
         >>> from mdrr.protocols import independent
         >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
         >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
-        >>> [row.name for row in found.rows if row.best or row.used]
-        ['sampled 2', 'independent']
+        >>> found.plan.best.name, found.used
+        ('sampled 2', 'independent')
     """
     command = f"mdrr plan design.json --n {max(n, 1)} --epsilon {design.epsilon:.6g}"
     if n < 1:
         return Alternatives(("Nobody has reported, so there is nothing to compare designs for.",))
     if not math.isfinite(design.epsilon):
-        return Alternatives(
-            (
-                "Some answer of this design rules out some truth for certain (ε is infinite), so "
-                "there is no budget at which other designs could be compared.",
-            )
+        words = (
+            "Some answer of this design rules out some truth for certain (ε is infinite), so "
+            "there is no budget at which other designs could be compared."
         )
+        return Alternatives((words,))
     if len(design.domain) > MOST_ATTRIBUTES or len(design.questionnaires) > MOST_QUESTIONNAIRES:
         words = "Comparing designs takes a while in a survey of this size, so it is left out here."
         return Alternatives((words,), command=command)
     if made is not None:
         if made.domain != design.domain:
             raise DesignError("the plan is not of this design's attributes. Give the plan it is of")
-        return _compared(made, design, _PLANNED[made.assumed], command)
+        given = f": {_WEAK}" if made.assumed else ", with the dependences given to it"
+        known = f"This is the plan made before anyone was asked{given}."
+        return _compared(made, design, known, command)
     learnt = dependences if dependences is not None and _telling(design, n) else None
     try:
         proposed = plan(design.domain, n=n, epsilon=design.epsilon, dependences=learnt)
@@ -153,8 +112,58 @@ def alternatives(
         proposed = None
     if proposed is None or not proposed.candidates:
         return Alternatives(("No other design could be computed at this budget.",))
-    known = "" if len(design.domain) < 2 else _known(dependences is not None, learnt is not None)
+    if len(design.domain) < 2:
+        known = ""
+    elif learnt is not None:
+        known = (
+            "The dependences shown above were used: they tell what is lost where attributes are "
+            "asked apart."
+        )
+    elif dependences is not None:
+        known = (
+            f"The dependences shown above are too uncertain to predict with; instead, {_WEAK}. A "
+            "design that learns dependences better may do better than predicted."
+        )
+    else:
+        known = f"No dependences were at hand, so {_WEAK}."
     return _compared(proposed, design, known, command)
+
+
+def planned(made: Plan, learnt: bool) -> Alternatives:
+    """A plan's designs before anyone is asked, so that none is in use.
+
+    Arguments:
+        made: what was planned.
+        learnt: whether it was planned with dependences.
+    """
+    if not made.candidates:
+        raise DesignError("the plan has no design to show: its domain is too large at this budget")
+    shown = replace(made, candidates=tuple(distinct(made)))
+    best, *others = shown.candidates
+    second = ""
+    if others:
+        error = percent(others[0].predicted.error)
+        second = f"; the next best, “{others[0].name}”, by {error} %"
+    words = [
+        f"With {made.n:,} people, each spending at most ε = {made.epsilon:g}, the design "
+        f"“{best.name}” is predicted to err by {percent(best.predicted.error)} % on a typical "
+        f"count{second}.",
+        *least_words(shown),
+    ]
+    if best.predicted.guess > GUESSWORK:
+        words.append(GUESSED)
+    if len(made.domain) < 2:
+        known = ""
+    elif learnt:
+        known = (
+            "The dependences that were given tell what is lost where attributes are asked apart."
+        )
+    else:
+        known = (
+            f"{_WEAK.capitalize()}. A pilot tells how much they do: plan again with its "
+            "dependences."
+        )
+    return Alternatives(tuple(words), known, shown)
 
 
 def why_first(found: Plan, other: Candidate) -> str | None:
@@ -182,10 +191,6 @@ def least_words(found: Plan) -> tuple[str, ...]:
     return less, why_first(found, least) or found.ranking
 
 
-def _shown(error: float | None) -> str:
-    return "–" if error is None else percent(error)
-
-
 def distinct(proposed: Plan) -> list[Candidate]:
     """The candidates of a plan, of those that ask the same only the first."""
     kept: list[Candidate] = []
@@ -207,20 +212,6 @@ def _telling(design: Design, n: int) -> bool:
         return False
 
 
-def _known(given: bool, used: bool) -> str:
-    if used:
-        return (
-            "The dependences shown above were used: they tell what is lost where attributes are "
-            "asked apart."
-        )
-    if given:
-        return (
-            f"The dependences shown above are too uncertain to predict with; instead, {_WEAK}. A "
-            "design that learns dependences better may do better than predicted."
-        )
-    return f"No dependences were at hand, so {_WEAK}."
-
-
 def _compared(proposed: Plan, design: Design, known: str, command: str) -> Alternatives:
     kept = distinct(proposed)
     asked = _asked(design)
@@ -229,25 +220,20 @@ def _compared(proposed: Plan, design: Design, known: str, command: str) -> Alter
     if used is None:
         try:
             mine = predict(design, proposed.n, proposed.tables, dependences=proposed.dependences)
-            if not math.isfinite(mine.error):
-                failed = "some attributes are never asked"
+            failed = "" if math.isfinite(mine.error) else "some attributes are never asked"
         except (MdrrError, ArithmeticError) as error:
             failed = str(error)
-        else:
-            if not failed:
-                used = OWN
-                kept = [_told_apart(c, design) for c in kept] + [Candidate(used, design, mine)]
+    if used is None and not failed:
+        used = OWN
+        if len(design.questionnaires) > 1:  # as a plan's split questionnaire is, so tell them apart
+            kept = [
+                replace(c, name=f"another {c.name}") if c.name.startswith("split") else c
+                for c in kept
+            ]
+        kept.append(Candidate(used, design, mine))
     found = proposed.among(kept)
-    return Alternatives(
-        _verdict(found, used, failed), known, found, used, f"{command} -o next.json"
-    )
-
-
-def _told_apart(candidate: Candidate, design: Design) -> Candidate:
-    """A plan's split questionnaire under another name where the design in use is one too."""
-    if len(design.questionnaires) < 2 or not candidate.name.startswith("split questionnaire"):
-        return candidate
-    return replace(candidate, name=f"another {candidate.name}")
+    words = _verdict(found, used, failed)
+    return Alternatives(words, known, found, used, f"{command} -o next.json")
 
 
 def _alike(one: _Asked, other: _Asked) -> bool:
@@ -275,44 +261,36 @@ def _verdict(found: Plan, used: str | None, failed: str) -> tuple[str, ...]:
     """How the design in use compares, in words a survey's owner understands."""
     budget = f"{found.epsilon:.2f}" if found.epsilon >= 0.01 else f"{found.epsilon:.1g}"
     people = f"these {found.n:,} people" if found.n > 1 else "one person"
-    setting = f"With this budget (ε = {budget}) and {people}"
-    best, words = found.best, []
-    off = f"{percent(best.predicted.error)} %"
+    best = found.best
     mine = next((c for c in found.candidates if c.name == used), None)
+    name = "" if mine is None or mine.name == OWN else f", “{mine.name}”"
+    errs = f"is predicted to err by {percent(best.predicted.error)} % on a typical count"
+    more: list[str | None] = []
     if mine is None:
-        words.append(
-            f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count. "
-            f"The one in use cannot be predicted: {failed}."
-        )
+        first = f"the design “{best.name}” {errs}. The one in use cannot be predicted: {failed}."
     elif len(found.candidates) == 1:
-        words.append(
-            f"{setting}, the design in use is the only one there is to compare: it is predicted to "
-            f"err by {off} on a typical count."
-        )
+        first = f"the design in use is the only one there is to compare: it {errs}."
     elif mine is best:
-        name, less = "" if best.name == OWN else f", “{best.name}”", least_words(found)
+        more += least_words(found)
         first = f"no design compared here is predicted to do better than the one in use{name}"
-        if less:
+        if more:
             first = f"the design in use{name and name + ','} comes first of those compared here"
-        words.append(f"{setting}, {first}: it is predicted to err by {off} on a typical count.")
-        words += less
+        first += f": it {errs}."
     else:
         times = mine.predicted.error / max(best.predicted.error, 1e-300)
-        more = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"
-        more = "less" if times < 1 else more
-        name = "" if mine.name == OWN else f", “{mine.name}”,"
-        words.append(
-            f"{setting}, the design “{best.name}” is predicted to err by {off} on a typical count; "
-            f"the one in use{name} by {percent(mine.predicted.error)} %, {more}."
+        much = "hardly more" if times < 1.2 else f"{times:,.{int(times < 10)}f} times as much"
+        first = (
+            f"the design “{best.name}” {errs}; the one in use{name and name + ','} by "
+            f"{percent(mine.predicted.error)} %, {'less' if times < 1 else much}."
         )
-        if (reason := why_first(found, mine)) is not None:
-            words.append(reason)
+        more.append(why_first(found, mine))
         heavy, light = best.predicted.forged, mine.predicted.forged
         if heavy > 1.2 * light:
-            words.append(
+            more.append(
                 f"But one forged report would weigh as much as {heavy:,.0f} people under "
                 f"“{best.name}”, and {light:,.0f} under the one in use."
             )
     if best.predicted.guess > GUESSWORK:
-        words.append(GUESSED)
-    return tuple(words)
+        more.append(GUESSED)
+    setting = f"With this budget (ε = {budget}) and {people}"
+    return f"{setting}, {first}", *filter(None, more)

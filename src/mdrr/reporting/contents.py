@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -11,287 +12,221 @@ import numpy as np
 
 from mdrr.dependence import Dependences, from_codes
 from mdrr.design import Cluster, Design
-from mdrr.domain import Attribute
 from mdrr.errors import EstimateError
-from mdrr.estimation import Estimate, Table
+from mdrr.estimation import Estimate
 from mdrr.frames import encode
-from mdrr.matrix import Array, Constant
 from mdrr.planning import Plan
-from mdrr.plots import category_order, truth_sent
+from mdrr.plots import category_order
 from mdrr.plots.style import percent
-from mdrr.privacy import in_words
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
+from mdrr.reporting import words
 from mdrr.reporting.alternatives import OWN, Alternatives, alternatives
 from mdrr.reporting.outcomes import Asked, Outcome, outcomes
-from mdrr.reporting.words import (
-    design_words,
-    made_words,
-    pairs_words,
-    protocol_name,
-    query_words,
-    strongest_words,
-    warning_words,
-)
-
-MOST_CLUSTERS = 40
-"""A design with more clusters than this is listed in part."""
-_APART = ("product", "adjust")
-"""Methods that take attributes reported apart as unrelated, or as less related than they are."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Margin:
-    """One attribute: its estimated table and, in a simulation, the true shares."""
+    """One attribute: a row for each category, in the order of the charts; shares in percent."""
 
-    attribute: Attribute
-    table: Table
-    truth: Array | None
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """One row a category, in the order of the charts; shares in percent."""
-        return [
-            {
-                "label": str(self.attribute.categories[i]),
-                "value": 100 * float(self.table.values[i]),
-                "low": 100 * float(self.table.low[i]),
-                "high": 100 * float(self.table.high[i]),
-                "truth": None if self.truth is None else 100 * float(self.truth[i]),
-            }
-            for i in category_order(self.attribute, self.table.values)
-        ]
+    name: str
+    rows: tuple[Mapping[str, Any], ...]
 
     @property
     def top(self) -> float:
-        """The largest share of a row, which the drawn ones are as wide as."""
-        return float(max(max(r["value"], r["high"], r["truth"] or 0.0) for r in self.rows))
+        """The largest number of a row, which the drawn ones are as wide as."""
+        return max(float(max(r["value"], r["high"], r["truth"] or 0)) for r in self.rows)
 
     @property
     def leading(self) -> dict[str, Any]:
         """The row of the most frequent category, named with its attribute."""
         row = max(self.rows, key=lambda row: float(row["value"]))
-        return row | {"label": f"{self.attribute.name}: {row['label']}"}
-
-
-@dataclass(frozen=True)
-class Part:
-    """A cluster of the design as a row: its cells, integers, how often the truth is sent, ε."""
-
-    names: tuple[str, ...]
-    cells: int
-    weights: str
-    sent: float | None
-    epsilon: float
+        return {**row, "label": f"{self.name}: {row['label']}"}
 
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """Everything a report says. Nothing in it is a true answer unless `simulated`."""
+    """What a report is made of, which are the arguments of `report`, and what it says.
 
-    title: str
+    Nothing in it is a true answer unless `truth` is given.
+    """
+
     estimate: Estimate
     design: Design
-    methods: Mapping[str, Estimate]
-    simulated: bool
-    protocol: str
-    made: Mapping[str, tuple[str, ...]]
-    story: tuple[str, ...]
-    margins: tuple[Margin, ...]
-    queries: tuple[Asked, ...]
-    outcomes: tuple[Outcome, ...]
-    parts: tuple[Part, ...]
-    parts_in_all: int
+    truth: Any
     dependences: Dependences | None
-    true_dependences: Dependences | None
-    clusters: tuple[tuple[str, ...], ...]
-    alternatives: Alternatives
+    clusters: Sequence[Sequence[str]] | None
+    queries: Sequence[Where] | Mapping[str, Where]
+    others: Sequence[Estimate] | Mapping[str, Estimate]
+    plan: Plan | None
+    story: Sequence[str]
+    title: str
+
+    def __post_init__(self) -> None:
+        if self.estimate.domain != self.design.domain:
+            raise EstimateError(
+                "the estimate is not of this design's attributes. Give the design of its reports"
+            )
 
     @property
-    def asked_words(self) -> tuple[str, ...]:
-        """What each person was asked."""
-        return design_words(self.design)
+    def simulated(self) -> bool:
+        """Whether true records are at hand."""
+        return self.truth is not None
+
+    @cached_property
+    def alternatives(self) -> Alternatives:
+        """The design beside those a plan proposes."""
+        return alternatives(self.design, self.estimate.n, self.dependences, self.plan)
 
     @property
-    def privacy(self) -> tuple[str, ...]:
-        """What a respondent should know; the last sentence is what is not protected."""
-        return in_words(self.design)
+    def protocol(self) -> str:
+        """The design's name: the paper's, or a plan's where people get different questions."""
+        planned = self.alternatives.used
+        if planned in (None, OWN) or len(self.design.questionnaires) == 1:
+            return words.protocol_name(self.design)
+        return planned
+
+    @cached_property
+    def methods(self) -> dict[str, Estimate]:
+        """The estimates by the names they are shown under, the one that is reported first."""
+        mine = self.estimate
+        if isinstance(self.others, Mapping):
+            named = [(f"{self.protocol}, {mine.method}", mine), *self.others.items()]
+        else:
+            named = [(each.method, each) for each in (mine, *self.others)]
+        if any(other.domain != mine.domain or other.n != mine.n for _, other in named):
+            raise EstimateError(
+                "an estimate to compare with is not of the same people and attributes"
+            )
+        methods = dict(named)
+        if len(methods) < len(named):
+            raise EstimateError(f"compare different methods; these are {', '.join(methods)} only")
+        return methods
+
+    @cached_property
+    def codes(self) -> list[Codes] | None:
+        """The true records, if this is a simulation."""
+        if self.truth is None:
+            return None
+        codes = encode(self.truth, self.design.domain)
+        if len(codes[0]) != self.estimate.n:
+            raise EstimateError(
+                f"the truth has {len(codes[0]):,} records, but {self.estimate.n:,} people "
+                "reported. Give the true records of those who reported, and of nobody else"
+            )
+        return codes
+
+    @cached_property
+    def margins(self) -> tuple[Margin, ...]:
+        """Every attribute's estimated shares."""
+        return tuple(map(self._margin, range(len(self.design.domain))))
+
+    def _margin(self, place: int) -> Margin:
+        attribute = self.design.domain.attributes[place]
+        table = self.estimate.table(attribute.name)
+        columns = {"value": table.values, "low": table.low, "high": table.high}
+        if self.codes is not None:
+            counts = np.bincount(self.codes[place], minlength=attribute.size)
+            columns["truth"] = counts / self.estimate.n
+        rows = [
+            {"label": str(attribute.categories[i]), "truth": None}
+            | {key: 100 * float(shares[i]) for key, shares in columns.items()}
+            for i in category_order(attribute, table.values)
+        ]
+        return Margin(attribute.name, tuple(rows))
+
+    @cached_property
+    def asked(self) -> tuple[Asked, ...]:
+        """The count queries, answered."""
+        domain, found = self.design.domain, []
+        if isinstance(self.queries, Mapping):
+            named = list(self.queries.items())
+        else:
+            named = [(words.query_words(where), where) for where in self.queries]
+        for said, where in named:
+            query = Query.of(where, domain)
+            counts = {name: each.count(query) for name, each in self.methods.items()}
+            truth = None
+            if self.codes is not None:
+                truth = int(query.holds(dict(zip(domain.names, self.codes, strict=True))).sum())
+            found.append(Asked(said, self.is_held(query.attributes), counts, truth))
+        return tuple(found)
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """How far off each estimate turned out, in a simulation."""
+        if self.codes is None:
+            return ()
+        predicted = self.alternatives.mine if self.estimate.method == "auto" else None
+        return outcomes(self.methods, self.codes, self.asked, predicted)
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Why the reports are doubtful, if they are."""
-        return warning_words(self.methods.values())
+    def true_dependences(self) -> Dependences | None:
+        """The dependences of the true records, where there are others to compare with them."""
+        if self.codes is None or self.dependences is None:
+            return None
+        return from_codes(self.codes, self.design.domain)
 
     @property
-    def held(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of every cluster: what some person reports as one answer."""
-        return held(self.design)
+    def parts(self) -> list[Cluster]:
+        """Every cluster of the design, once."""
+        return list(dict.fromkeys(c for q in self.design.questionnaires for c in q.clusters))
+
+    @property
+    def framed(self) -> Sequence[Sequence[str]]:
+        """The clusters to show beside the dependences."""
+        if self.clusters is not None:
+            return self.clusters
+        alone = len(self.design.questionnaires) == 1
+        return [c.attributes for c in self.design.clusters] if alone else []
+
+    def is_held(self, names: Iterable[str]) -> bool:
+        """Whether some person reports all these attributes as one answer."""
+        return any(set(names) <= set(part.attributes) for part in self.parts)
 
     @property
     def pairs_held(self) -> str:
         """Which pairs are reported as one answer by somebody: all, some or none (empty)."""
-        names = self.design.domain.names
-        together = [within({a, b}, self.held) for a, b in combinations(names, 2)]
+        together = [self.is_held(pair) for pair in combinations(self.design.domain.names, 2)]
         return "all" if all(together) else "some" if any(together) else ""
 
     @property
     def pairs_words(self) -> str:
         """What that means for their estimates."""
-        return pairs_words(self.design, self.pairs_held)
+        return words.pairs_words(self.design, self.pairs_held)
+
+    @property
+    def made(self) -> dict[str, tuple[str, ...]]:
+        """How each estimate was made."""
+        return {
+            name: words.made_words(each, self.design if each is self.estimate else None)
+            for name, each in self.methods.items()
+        }
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the reports are doubtful, if they are."""
+        return words.warning_words(self.methods.values())
 
     @property
     def takes_apart(self) -> bool:
-        """Whether an estimate is by a method that takes reported-apart attributes as unrelated."""
-        return any(each.method in _APART for each in self.methods.values())
+        """Whether a method takes attributes reported apart as unrelated, or as less related."""
+        return any(each.method in ("product", "adjust") for each in self.methods.values())
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What the reader should know first."""
-        words = [outcome.words for outcome in self.outcomes[:1]]
+        found = [outcome.words for outcome in self.outcomes[:1]]
         mine = self.alternatives.mine
         if mine is not None and not self.outcomes:
-            words.append(
+            found.append(
                 f"Predicted of this design: a typical count is off by {percent(mine.error)} %, in "
                 f"the worst table by {percent(mine.worst)} %."
             )
-        if self.queries:
+        if self.asked:
             top = [margin.leading for margin in self.margins[:8]]
             listed = "; ".join(f"{row['label']} {row['value']:.0f} %" for row in top)
-            words.append(f"The most frequent answers: {listed}.")
+            found.append(f"The most frequent answers: {listed}.")
         if self.dependences is not None:
-            words.append(strongest_words(self.dependences))
-        return tuple(words)
-
-
-def gather(
-    estimate: Estimate,
-    design: Design,
-    *,
-    truth: Any,
-    dependences: Dependences | None,
-    clusters: Sequence[Sequence[str]] | None,
-    queries: Sequence[Where] | Mapping[str, Where],
-    others: Sequence[Estimate] | Mapping[str, Estimate],
-    plan: Plan | None,
-    story: Sequence[str],
-    title: str,
-) -> Contents:
-    """All numbers and sentences of a report; the arguments are those of `report`."""
-    compared = alternatives(design, estimate.n, dependences, plan)
-    protocol = _protocol(design, compared.used)
-    methods = _methods(estimate, others, protocol)
-    codes = None if truth is None else _true_codes(truth, estimate)
-    listed = list(dict.fromkeys(c for q in design.questionnaires for c in q.clusters))
-    if clusters is None:
-        alone = len(design.questionnaires) == 1
-        clusters = [c.attributes for c in design.clusters] if alone else []
-    asked = _asked(methods, design, queries, codes)
-    known = codes is not None and dependences is not None
-    predicted = compared.mine if estimate.method == "auto" else None
-    return Contents(
-        title=title,
-        estimate=estimate,
-        design=design,
-        methods=methods,
-        simulated=codes is not None,
-        protocol=protocol,
-        made={
-            name: made_words(each, design if each is estimate else None)
-            for name, each in methods.items()
-        },
-        story=tuple(story),
-        margins=tuple(
-            Margin(a, estimate.table(a.name), _shares(a, codes[j]) if codes else None)
-            for j, a in enumerate(estimate.domain.attributes)
-        ),
-        queries=asked,
-        outcomes=(() if codes is None else outcomes(methods, codes, asked, predicted)),
-        parts=tuple(_part(cluster) for cluster in listed[:MOST_CLUSTERS]),
-        parts_in_all=len(listed),
-        dependences=dependences,
-        true_dependences=from_codes(codes, estimate.domain) if codes and known else None,
-        clusters=tuple(tuple(names) for names in clusters),
-        alternatives=compared,
-    )
-
-
-def _protocol(design: Design, planned: str | None) -> str:
-    """The design's name: the paper's, or a plan's where people get different questions."""
-    if planned in (None, OWN) or len(design.questionnaires) == 1:
-        return protocol_name(design)
-    return str(planned)
-
-
-def _methods(
-    estimate: Estimate, others: Sequence[Estimate] | Mapping[str, Estimate], protocol: str
-) -> dict[str, Estimate]:
-    """The estimates by the names they are shown under, the one that is reported first."""
-    if isinstance(others, Mapping):
-        named = [(f"{protocol}, {estimate.method}", estimate), *others.items()]
-    else:
-        named = [(each.method, each) for each in (estimate, *others)]
-    for _, other in named:
-        if other.domain != estimate.domain or other.n != estimate.n:
-            raise EstimateError(
-                "an estimate to compare with is not of the same people and attributes"
-            )
-    methods = dict(named)
-    if len(methods) < len(named):
-        raise EstimateError(f"compare different methods; these are {', '.join(methods)} only")
-    return methods
-
-
-def _true_codes(truth: Any, estimate: Estimate) -> list[Codes]:
-    codes = encode(truth, estimate.domain)
-    if len(codes[0]) != estimate.n:
-        raise EstimateError(
-            f"the truth has {len(codes[0]):,} records, but {estimate.n:,} people reported. "
-            "Give the true records of those who reported, and of nobody else"
-        )
-    return codes
-
-
-def _shares(attribute: Attribute, codes: Codes) -> Array:
-    return np.bincount(codes, minlength=attribute.size) / len(codes)
-
-
-def _asked(
-    methods: Mapping[str, Estimate],
-    design: Design,
-    queries: Sequence[Where] | Mapping[str, Where],
-    codes: list[Codes] | None,
-) -> tuple[Asked, ...]:
-    domain = design.domain
-    if isinstance(queries, Mapping):
-        listed = list(queries.items())
-    else:
-        listed = [(query_words(where, domain), where) for where in queries]
-    columns = None if codes is None else dict(zip(domain.names, codes, strict=True))
-    found = []
-    for words, where in listed:
-        query = Query.of(where, domain)
-        counts = {name: each.count(query) for name, each in methods.items()}
-        truth = None if columns is None else int(query.holds(columns).sum())
-        found.append(Asked(words, within(query.attributes, held(design)), counts, truth))
-    return tuple(found)
-
-
-def held(design: Design) -> tuple[tuple[str, ...], ...]:
-    """The attributes of every cluster of a design, each once."""
-    listed = (c.attributes for q in design.questionnaires for c in q.clusters)
-    return tuple(dict.fromkeys(listed))
-
-
-def within(names: Iterable[str], groups: Iterable[Sequence[str]]) -> bool:
-    """Whether some group has all the names: somebody reports them as one answer."""
-    wanted = set(names)
-    return any(wanted <= set(group) for group in groups)
-
-
-def _part(cluster: Cluster) -> Part:
-    matrix = cluster.matrix
-    weights = f"{matrix.total:,} in all"
-    if isinstance(matrix, Constant):
-        weights = f"{matrix.diagonal:,} and {matrix.off:,} of {matrix.total:,}"
-    sent = 100 * truth_sent(cluster) if matrix.reports_cells else None
-    return Part(cluster.attributes, matrix.cells, weights, sent, cluster.epsilon)
+            found.append(words.strongest_words(self.dependences))
+        return tuple(found)

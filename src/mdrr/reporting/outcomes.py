@@ -99,29 +99,19 @@ def outcomes(
         queries: counts by the same names.
         predicted: what was predicted of the first.
     """
-    domain = next(iter(methods.values())).domain
-    truths = dict(_true_tables(domain, codes))
+    truths = dict(_true_tables(next(iter(methods.values())).domain, codes))
     found: list[Outcome] = []
     for name, estimate in methods.items():
-        errors = {
-            names: _error(estimate.table(*names).values, true) for names, true in truths.items()
-        }
-        kinds = [[e for names, e in errors.items() if len(names) == width] for width in (1, 2)]
+        errors: dict[int, list[float]] = {}
+        for names, true in truths.items():
+            gap = float(((estimate.table(*names).values - true) ** 2).sum())
+            errors.setdefault(len(names), []).append(relative_error(gap, true.size, TYPICAL))
+        typical = float(np.mean([np.mean(kind) for kind in errors.values()]))
         misses = {asked.words: asked.miss(asked.counts[name]) for asked in queries}
-        found.append(
-            Outcome(
-                name,
-                None if found else predicted,
-                float(np.mean([np.mean(kind) for kind in kinds if kind])),
-                max(errors.values()),
-                {words: miss for words, miss in misses.items() if miss is not None},
-            )
-        )
+        known = {words: miss for words, miss in misses.items() if miss is not None}
+        foreseen = None if found else predicted
+        found.append(Outcome(name, foreseen, typical, max(map(max, errors.values())), known))
     return tuple(found)
-
-
-def _error(estimated: Array, true: Array) -> float:
-    return relative_error(float(((estimated - true) ** 2).sum()), true.size, TYPICAL)
 
 
 def _true_tables(domain: Domain, codes: Sequence[Codes]) -> Iterator[tuple[tuple[str, ...], Array]]:

@@ -9,16 +9,21 @@ from typing import Any
 
 from mdrr import plots
 from mdrr.columns import require
+from mdrr.design import Cluster
+from mdrr.matrix import Constant
 from mdrr.plots.estimated import MOST_METHODS
 from mdrr.plots.style import percent
+from mdrr.privacy import in_words
 from mdrr.reporting.alternatives import Alternatives
 from mdrr.reporting.contents import Contents
-from mdrr.reporting.words import size_words, strongest_words
+from mdrr.reporting.words import design_words, reported_words, size_words, strongest_words
 
 MOST_BARS = 12
 """A chart of protection shows so many clusters."""
 MOST_LEADING = 15
 """The first chart shows so many attributes."""
+MOST_CLUSTERS = 40
+"""A table of clusters lists so many."""
 
 
 def render(contents: Contents) -> str:
@@ -29,9 +34,10 @@ def render(contents: Contents) -> str:
         title=contents.title,
         it=contents,
         leading=[margin.leading for margin in contents.margins[:MOST_LEADING]],
-        level=round(100 * contents.margins[0].table.level),
+        level=round(100 * contents.estimate.table(contents.margins[0].name).level),
         drawn_methods=list(contents.methods)[:MOST_METHODS],
         most_bars=MOST_BARS,
+        most_clusters=MOST_CLUSTERS,
     )
 
 
@@ -47,15 +53,20 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
         loader=jinja.FunctionLoader(lambda each: (folder / each).read_text(encoding="utf-8")),
     )
     safe = jinja.utils.markupsafe.Markup
-    environment.filters.update(
-        whole=_whole,
-        one=_one,
-        signed=_signed,
-        size=size_words,
-        budget=_budget,
-        people=_people,
-        percent=percent,
-    )
+    environment.filters |= {
+        "whole": "{:,.0f}".format,
+        "one": lambda value: "–" if value is None else f"{value:.1f}",
+        "signed": lambda value: "–" if value is None else f"{value:+.1f}".replace("-", "−"),
+        "percent": lambda share: "–" if share is None else percent(share),
+        "people": lambda value: f"{value:.1f}" if value < 9.95 else f"{value:,.0f}",
+        "budget": lambda value, digits=2: f"{value:.{digits}f}" if isfinite(value) else "∞",
+        "size": size_words,
+        "asked": design_words,
+        "reported": reported_words,
+        "privacy": in_words,
+        "sent": _sent,
+        "weights": _weights,
+    }
     text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
         figures={each: safe(svg) for each, svg in figures.items()},
@@ -67,73 +78,55 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
 
 def _figures(contents: Contents) -> dict[str, str]:
     """The figures that the contents allow, by name."""
-    charts: dict[str, tuple[Any, str]] = {}
-    if any(c.matrix.reports_cells for q in contents.design.questionnaires for c in q.clusters):
+    figures = compared_figure(contents.alternatives)
+    if any(part.matrix.reports_cells for part in contents.parts):
         words = "; ".join(
-            f"{' + '.join(part.names)}: {part.sent:.0f} times in 100, blind guess "
-            f"{100 / part.cells:.2g}"
+            f"{' + '.join(part.attributes)}: {_sent(part):.0f} times in 100, blind guess "
+            f"{100 / part.matrix.cells:.2g}"
             for part in contents.parts[:MOST_BARS]
-            if part.sent is not None
+            if part.matrix.reports_cells
         )
-        charts["privacy"] = (
-            plots.privacy(contents.design, most=MOST_BARS),
-            f"How often the truth is sent. {words}.",
+        chart = plots.privacy(contents.design, most=MOST_BARS)
+        figures["privacy"] = plots.to_svg(chart, f"How often the truth is sent. {words}.")
+    if (found := contents.dependences) is not None:
+        strongest = strongest_words(found, most=6)
+        held = [part.attributes for part in contents.parts]
+        figures["heat"] = plots.to_svg(
+            plots.heat_map(found, clusters=contents.framed),
+            f"Dependence of every pair of attributes. {strongest}",
         )
-    if contents.dependences is not None:
-        charts |= _dependence_charts(contents)
+        figures["pairs"] = plots.to_svg(
+            plots.pairs(found, clusters=held, truth=contents.true_dependences),
+            f"The strongest pairs. {contents.pairs_words} {strongest}",
+        )
     answers = [
         plots.Answer(asked.words, dict(list(asked.counts.items())[:MOST_METHODS]), asked.truth)
-        for asked in contents.queries
+        for asked in contents.asked
         if asked.truth or not contents.simulated
     ]
     if answers:
         words = "Count queries with their intervals; the numbers are in the table below."
-        charts["counts"] = plots.counts(answers), words
-    drawings = {name: plots.to_svg(chart, words) for name, (chart, words) in charts.items()}
-    return drawings | compared_figure(contents.alternatives)
+        figures["counts"] = plots.to_svg(plots.counts(answers), words)
+    return figures
 
 
 def compared_figure(found: Alternatives) -> dict[str, str]:
     """The chart of designs, by its name; none where there are not two to compare."""
     if found.plan is None or len(found.plan.candidates) < 2:
         return {}
-    words = "; ".join(f"{row.name} {row.error} %" for row in found.rows[:12])
+    shown = found.plan.candidates[:12]
+    words = "; ".join(f"{c.name} {percent(c.predicted.error)} %" for c in shown)
     chart = plots.candidates(found.plan, used=found.used)
     return {"alternatives": plots.to_svg(chart, f"Predicted error of each design: {words}.")}
 
 
-def _dependence_charts(contents: Contents) -> dict[str, tuple[Any, str]]:
-    found = contents.dependences
-    assert found is not None
-    strongest = strongest_words(found, most=6)
-    return {
-        "heat": (
-            plots.heat_map(found, clusters=contents.clusters),
-            f"Dependence of every pair of attributes. {strongest}",
-        ),
-        "pairs": (
-            plots.pairs(found, clusters=contents.held, truth=contents.true_dependences),
-            f"The strongest pairs. {contents.pairs_words} {strongest}",
-        ),
-    }
+def _sent(cluster: Cluster) -> float | None:
+    """How often in 100 times the truth is sent, if a report is an answer at all."""
+    return 100 * plots.truth_sent(cluster) if cluster.matrix.reports_cells else None
 
 
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _one(value: float) -> str:
-    return f"{value:.1f}"
-
-
-def _budget(value: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f}" if isfinite(value) else "∞"
-
-
-def _people(value: float) -> str:
-    """A few people, to two digits."""
-    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1f}".replace("-", "−")
+def _weights(cluster: Cluster) -> str:
+    matrix = cluster.matrix
+    if isinstance(matrix, Constant):
+        return f"{matrix.diagonal:,} and {matrix.off:,} of {matrix.total:,}"
+    return f"{matrix.total:,} in all"

@@ -7,7 +7,6 @@ from typing import Any
 
 from mdrr.dependence import Dependences
 from mdrr.design import Design
-from mdrr.domain import Domain
 from mdrr.estimation import Estimate
 from mdrr.query import Query, Where
 
@@ -65,7 +64,7 @@ _STOPPED = {
 def protocol_name(design: Design) -> str:
     """The paper's name of a design.
 
-    >>> from mdrr.domain import Attribute
+    >>> from mdrr.domain import Attribute, Domain
     >>> from mdrr.protocols import independent, joint
     >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "ab"))
     >>> protocol_name(independent(d, p=0.5)), protocol_name(joint(d, p=0.5))
@@ -91,35 +90,33 @@ def size_words(size: int) -> str:
 def design_words(design: Design) -> tuple[str, ...]:
     """What each person was asked, and what the combinations come to."""
     domain, several = design.domain, len(design.questionnaires)
-    plural = "s" if len(domain) > 1 else ""
-    first = (
-        f"The survey has {len(domain)} attribute{plural} with {size_words(domain.size)} possible "
-        "combinations."
-    )
     if several > 1:
         sizes = sorted({len(q.attributes) for q in design.questionnaires})
-        asked = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        return (
-            first,
-            f"Each person got one of {several:,} questionnaires at random and reported {asked} of "
-            "the attributes.",
+        number = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        asked = (
+            f"Each person got one of {several:,} questionnaires at random and reported {number} of "
+            "the attributes."
         )
-    count = len(design.clusters)
-    if protocol_name(design) == "RR-Independent":
-        return first, "Every attribute was randomized on its own."
-    if count == 1:
-        return first, "All attributes were randomized together, as one."
+    elif protocol_name(design) == "RR-Independent":
+        asked = "Every attribute was randomized on its own."
+    elif len(design.clusters) == 1:
+        asked = "All attributes were randomized together, as one."
+    else:
+        asked = (
+            f"They were randomized in {len(design.clusters)} clusters: attributes of one cluster "
+            "together, as one answer, and the clusters independently of each other."
+        )
     return (
-        first,
-        f"They were randomized in {count} clusters: attributes of one cluster together, as one "
-        "answer, and the clusters independently of each other.",
+        f"The survey has {len(domain)} attribute{'s' if len(domain) > 1 else ''} with "
+        f"{size_words(domain.size)} possible combinations.",
+        asked,
     )
 
 
 def reported_words(design: Design) -> str:
     """What one person reports under a design, as a phrase.
 
-    >>> from mdrr.domain import Attribute
+    >>> from mdrr.domain import Attribute, Domain
     >>> from mdrr.protocols import independent, sampled
     >>> d = Domain(tuple(Attribute(n, ("x", "y")) for n in "abc"))
     >>> reported_words(independent(d, p=0.5)), reported_words(sampled(d, 2, epsilon=1))
@@ -166,7 +163,8 @@ def made_words(estimate: Estimate, design: Design | None) -> tuple[str, ...]:
         listed = ", ".join(f"{name} (code {code})" for name, code in unreached)
         words.append(f"No report has these answers, so they keep weight 0: {listed}.")
     words.append(_INTERVALS)
-    if estimate.method == "product" and _separates(design):
+    apart = design is None or any(len(q.clusters) > 1 for q in design.questionnaires)
+    if estimate.method == "product" and apart:
         words.append(
             "Taking clusters as independent may put an estimate across clusters far off. Its "
             "interval allows for that, the estimate does not."
@@ -217,17 +215,12 @@ def pairs_words(design: Design, together: str) -> str:
             "reports, with no assumption."
         )
     grey = "every pair's" if not together else "a grey pair's"
-    apart = any(len(q.clusters) > 1 for q in design.questionnaires)
-    if apart:
+    if any(len(q.clusters) > 1 for q in design.questionnaires):
         return (
             f"The answers to {grey} questions are randomized apart, so their relation reaches the "
             "collector weakened."
         )
     return f"Nobody is asked both of {grey} questions, so the reports cannot show their relation."
-
-
-def _separates(design: Design | None) -> bool:
-    return design is None or any(len(q.clusters) > 1 for q in design.questionnaires)
 
 
 def _stopped(name: str, note: Any) -> str:
@@ -240,26 +233,25 @@ def _stopped(name: str, note: Any) -> str:
     return f"The {name} stopped{after} because {why}{left}."
 
 
-def query_words(where: Where, domain: Domain) -> str:
+def query_words(where: Where) -> str:
     """A query as a phrase.
 
-    >>> from mdrr.domain import Attribute
-    >>> d = Domain((Attribute("sex", ("F", "M")), Attribute("income", ("low", "high"))))
-    >>> query_words({"sex": ["F"], "income": ["low", "high"]}, d)
+    >>> query_words({"sex": ["F"], "income": ["low", "high"]})
     'sex: F; income: low or high'
     """
     if isinstance(where, str):
         return where
     if isinstance(where, Query):
         return "a set over " + ", ".join(where.attributes)
-    return "; ".join(f"{_key(key)}: {_labels(labels)}" for key, labels in where.items())
+    return "; ".join(
+        f"{_joined(key, ' with ')}: {_labels(labels)}" for key, labels in where.items()
+    )
 
 
-def _key(key: object) -> str:
-    return " with ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+def _joined(value: object, sign: str) -> str:
+    return sign.join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
 def _labels(labels: object) -> str:
-    listed = list(labels) if isinstance(labels, list | tuple | set | frozenset) else [labels]
-    texts = ["/".join(map(str, x)) if isinstance(x, tuple | list) else str(x) for x in listed]
-    return " or ".join(texts)
+    listed = labels if isinstance(labels, list | tuple | set | frozenset) else [labels]
+    return " or ".join(_joined(label, "/") for label in listed)
