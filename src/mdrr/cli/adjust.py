@@ -30,7 +30,7 @@ def adjust(
     column: Annotated[str, typer.Option(help="The name of the column of weights.")] = "weight",
     as_json: AsJson = False,
 ) -> None:
-    """Weigh the randomized records so that their margins are the estimated ones (Algorithm 2)."""
+    """Weight the randomized records so that their margins are the estimated ones (Algorithm 2)."""
     from mdrr.estimation import adjust as rake
     from mdrr.files import write_tables
     from mdrr.files.streams import STDIN

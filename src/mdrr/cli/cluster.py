@@ -50,13 +50,18 @@ def cluster(
     ],
     min_dependence: Annotated[
         list[float],
-        typer.Option("--min-dependence", help="T_d: least dependence that merges; repeatable."),
+        typer.Option(
+            "--min-dependence", help="T_d: least dependence of attributes to merge; repeatable."
+        ),
     ],
     design: MaybeDesignFile = None,
     survey: SurveyFile = None,
     attenuated: Annotated[
         bool,
-        typer.Option("--attenuated", help="Read the reports as they stand, as the paper does."),
+        typer.Option(
+            "--attenuated",
+            help="Do not correct for the randomization (the paper's way).",
+        ),
     ] = False,
     true_data: TrueData = False,
     p: P = None,

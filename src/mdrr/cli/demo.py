@@ -53,10 +53,10 @@ def demo(
         "out/report.html"
     ),
     epsilon: Budget = 4.0,
-    seed: Annotated[int, Option("--seed", help="This is a simulation: the seed repeats it.")] = 1,
+    seed: Annotated[int, Option("--seed", help="The same seed repeats the simulation.")] = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Plan, play and estimate a survey on the Adult data set, beside the paper's methods."""
+    """Plan, simulate and estimate a survey on the Adult data set, beside the paper's methods."""
     from mdrr.datasets import adult, adult_domain
     from mdrr.dependence import dependences
     from mdrr.estimation import estimate

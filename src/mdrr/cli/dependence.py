@@ -64,14 +64,17 @@ def dependence(
     ] = None,
     attenuated: Annotated[
         bool,
-        typer.Option("--attenuated", help="Read the reports as they stand, as the paper does."),
+        typer.Option(
+            "--attenuated",
+            help="Do not correct for the randomization (the paper's way).",
+        ),
     ] = False,
     true_data: TrueData = False,
     level: Level = 0.95,
     out: MaybeOut = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure dependence: |r| of ordered pairs, Cramér's V of others, debiased from reports."""
+    """Measure how strongly each pair of attributes depends, corrected for the randomization."""
     from mdrr.files import write_text
 
     keep_apart(out, [*reports, survey], design)

@@ -46,7 +46,7 @@ def design(
     ordered: Annotated[
         Literal["constant", "banded"] | None,
         typer.Option(
-            help="For independent: a wrong answer is any other, or rather one near the truth."
+            help="For independent: wrong answers are equally likely, or near ones more likely."
         ),
     ] = None,
     out: MaybeOut = None,

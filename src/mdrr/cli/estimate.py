@@ -43,7 +43,7 @@ def estimate(
     method: Method = "auto",
     projection: Annotated[
         Literal["euclidean", "clip", "bayes"] | None,
-        typer.Option(help="How negative estimates are mended, for methods product and adjust."),
+        typer.Option(help="How methods product and adjust remove negative shares."),
     ] = None,
     option: MethodOption = None,
     level: Level = 0.95,

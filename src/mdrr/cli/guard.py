@@ -121,6 +121,6 @@ def start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Collect and analyse multi-attribute personal data nobody has to be trusted with."""
+    """Collect and analyse personal answers that are randomized before anyone sees them."""
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -39,8 +39,8 @@ def plan(
     worth: Annotated[
         float | None,
         typer.Option(
-            help="Weight of single-attribute error against pair error (default 5). Less means that "
-            "each person is asked more attributes together."
+            help="Weight of single-attribute error against pair error (default 5). A smaller "
+            "weight asks each person more attributes together."
         ),
     ] = None,
     chart: Annotated[
@@ -51,7 +51,7 @@ def plan(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict the error of every candidate design at one budget, and write the best."""
+    """Predict the error of every candidate design at one ε, and write the best design."""
     from mdrr.files import write_text
     from mdrr.planning import plan as rank
     from mdrr.planning.predict import GUESSED, GUESSWORK, WORTH

@@ -36,7 +36,7 @@ def pool(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Join surveys that asked the same attributes: one tally, and the design to read it with."""
+    """Join surveys that asked the same attributes into one tally and its design."""
     from mdrr.files import write_text
     from mdrr.planning import pool as pooling
 

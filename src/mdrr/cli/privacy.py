@@ -18,12 +18,12 @@ def privacy(
     design: Annotated[Path, typer.Argument(help="The design (JSON).")],
     shuffled: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Also state (ε, δ) for N reports whose senders are hidden."),
+        typer.Option(metavar="N", help="Also give (ε, δ) for N reports whose senders are hidden."),
     ] = None,
     delta: Annotated[float, typer.Option(help="The δ of that guarantee.")] = 1e-9,
     as_json: AsJson = False,
 ) -> None:
-    """Say what one report reveals: ε by record, questionnaire, cluster and attribute, in words."""
+    """Say what one report reveals: ε of the record, of each cluster and attribute, and in words."""
     from mdrr.privacy import account, in_words
     from mdrr.privacy import shuffled as by_shuffling
 

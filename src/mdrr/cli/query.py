@@ -34,7 +34,8 @@ def query(
     population: Annotated[
         bool,
         typer.Option(
-            "--population", help="The people who reported are a sample; count for the population."
+            "--population",
+            help="Count for the population of which the people who reported are a sample.",
         ),
     ] = False,
     as_json: AsJson = False,

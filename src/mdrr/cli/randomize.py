@@ -31,7 +31,7 @@ def randomize(
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Randomize a file of true records, each as its person would; other columns stay behind."""
+    """Randomize a file of true records. Columns that the design does not ask for are dropped."""
     from mdrr.files import stated_fingerprint, write_reports
     from mdrr.files.streams import STDIN
     from mdrr.source import SeededSource, SystemSource

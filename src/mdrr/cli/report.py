@@ -55,7 +55,7 @@ def report(
     ] = "What the randomized answers say",
     as_json: AsJson = False,
 ) -> None:
-    """Write a self-contained HTML page of what reports say: shares, dependences, privacy."""
+    """Write one HTML page with the results: shares, dependences, counts, privacy."""
     from mdrr.reporting import report as write_report
 
     keep_apart(out, [*reports, truth], design)

@@ -21,7 +21,7 @@ EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
 
 
 def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None) -> None:
-    """Answer a survey here; see what leaves. True answers are kept nowhere."""
+    """Answer a survey in the terminal and see what would be sent. True answers are not stored."""
     published = _read(design)
     report = randomize(_Asking(published, _words(survey, published)), published)
     for line in _in_words(published, report):

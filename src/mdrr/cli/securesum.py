@@ -29,7 +29,9 @@ EXAMPLES = {
 
 Mode: TypeAlias = Annotated[
     Literal["paper", "aggregators"],
-    typer.Option(help="paper: everyone deals shares to everyone; aggregators: two or three do."),
+    typer.Option(
+        help="paper: people send shares to each other; aggregators: to two or three servers."
+    ),
 ]
 PairEpsilon: TypeAlias = Annotated[
     float | None,
@@ -37,7 +39,7 @@ PairEpsilon: TypeAlias = Annotated[
         "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
     ),
 ]
-Minimum: TypeAlias = Annotated[int, typer.Option(help="Open no total of fewer people.")]
+Minimum: TypeAlias = Annotated[int, typer.Option(help="Reveal no total of fewer people.")]
 RelayUrl: TypeAlias = Annotated[str, typer.Option("--relay", help="Address of the relay.")]
 OrganiserId: TypeAlias = Annotated[
     str | None,
@@ -60,7 +62,7 @@ def demo(
         int, typer.Option(help="T_v: most combinations a cluster may have.")
     ] = 100,
     min_dependence: Annotated[
-        float, typer.Option(help="T_d: least dependence that merges two.")
+        float, typer.Option(help="T_d: least dependence of attributes to merge.")
     ] = 0.1,
     patience: Patience = 120.0,
     as_json: AsJson = False,
@@ -95,7 +97,9 @@ def demo(
 @securesum.command(epilog=f"Example: {EXAMPLES['relay']}")
 def relay(
     n: Annotated[int, typer.Option("--n", "-n", help="How many people to wait for.")],
-    key: Annotated[Path, typer.Option(help="File of the organiser's keys; made if not there.")],
+    key: Annotated[
+        Path, typer.Option(help="File of the organiser's keys; it is made if there is none.")
+    ],
     survey: Annotated[
         str, typer.Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
     ] = "adult",
@@ -105,7 +109,8 @@ def relay(
     apart: Annotated[
         int | None,
         typer.Option(
-            help="Two groups that are opened must differ by this many people. Default: the minimum."
+            help="Two groups whose totals are revealed must differ by this many people. "
+            "Default: the minimum."
         ),
     ] = None,
     aggregators: Annotated[
@@ -188,7 +193,7 @@ def party(
     patience: Patience = 600.0,
     as_json: AsJson = False,
 ) -> None:
-    """Contribute your answers to a secure sum; in paper mode, see what it opened."""
+    """Contribute your answers to a secure sum; in paper mode, see the total."""
     _require("httpx")
     from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import FileHistory

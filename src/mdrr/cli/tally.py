@@ -26,7 +26,7 @@ def tally(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Count the distinct reports of one or more files; tallies add up."""
+    """Count how often each report occurs in one or more files."""
     from mdrr.files import write_text
 
     check_ending(out, ".json", "a tally is JSON")
