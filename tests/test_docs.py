@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_imports import ORDER
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -106,3 +108,15 @@ def test_pages_that_the_text_names_exist():
     }
     assert len(named) > 10
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_architecture_names_files_that_exist_and_the_tested_order():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    files = [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("src/mdrr/**/*")]
+    files += [f"/{path.relative_to(ROOT).as_posix()}" for path in ROOT.glob("tests/*.py")]
+    named = set(re.findall(r"`([\w/]+\.py)`", text))
+    assert len(named) > 20
+    assert [name for name in sorted(named) if not any(f.endswith("/" + name) for f in files)] == []
+    flow = text.split("errors · columns", 1)[1].split("```", 1)[0]
+    rooms = ["errors", "columns", *re.findall(r"\w+", re.sub(r"\(.*?\)", "", flow))]
+    assert rooms == [room for room in ORDER if room != "__main__"]
