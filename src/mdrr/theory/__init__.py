@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from mdrr.theory.comparison import Comparison, PrintedComparison, compare, compare_printed
-from mdrr.theory.counts import CountError, count_error, product_count_error
+from mdrr.theory.counts import (
+    CountError,
+    Influence,
+    count_error,
+    influence,
+    product_count_error,
+)
 from mdrr.theory.covariance import reported_covariance
-from mdrr.theory.forgery import Influence, influence
 from mdrr.theory.frequencies import (
     FrequencyErrors,
     deviations,

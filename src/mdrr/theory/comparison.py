@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from mdrr.errors import EstimateError
 from mdrr.privacy.fields import json_fields
 from mdrr.protocols import p_of
-from mdrr.theory.frequencies import sqrt_b
+from mdrr.theory.frequencies import check_people, sqrt_b
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,8 @@ def compare_printed(shape: Sequence[int], n: int, alpha: float = 0.05) -> Printe
     """
     cells = _check(shape, n)
     independent = max(sqrt_b(r, alpha) * math.sqrt((r - 1) / n) for r in shape)
-    return PrintedComparison(
-        n, alpha, independent, sqrt_b(cells, alpha) * math.sqrt((cells - 1) / n)
-    )
+    joint = sqrt_b(cells, alpha) * math.sqrt((cells - 1) / n)
+    return PrintedComparison(n, alpha, independent, joint)
 
 
 def compare(shape: Sequence[int], n: int, epsilon: float, alpha: float = 0.05) -> Comparison:
@@ -99,37 +98,25 @@ def compare(shape: Sequence[int], n: int, epsilon: float, alpha: float = 0.05) -
             "at ε = ∞ there is nothing to compare: both protocols send the truth. Give a finite ε "
             "that a person may spend"
         )
-    p = p_of(epsilon, shape)
-    root = math.sqrt(n)
-    cell = sqrt_b(cells, alpha)
-    s, _ = _signal(cells, epsilon)
-    budgets = [math.log1p(p * r / (1 - p)) for r in shape]
-    singles = [_signal(r, budget) for r, budget in zip(shape, budgets, strict=True)]
-
-    attribute_independent = max(
-        sqrt_b(r, alpha) * math.sqrt(r - 1) / signal / root
-        for r, (signal, _) in zip(shape, singles, strict=True)
-    )
-    # A category of A holds cells/r cells: its reports have probability s/r + (cells/r)·o = 1/r.
-    attribute_joint = max(sqrt_b(r, alpha) * math.sqrt(r - 1) / s / root for r in shape)
+    p, cell, printed = p_of(epsilon, shape), sqrt_b(cells, alpha), compare_printed(shape, n, alpha)
+    joint, _ = _signal(cells, epsilon)
+    each = [(r, *_signal(r, math.log1p(p * r / (1 - p)))) for r in shape]
     # Relative second moment of the score of one category, r²·E f², with even reports.
-    seconds = [
-        r * ((1 - floor) ** 2 + (r - 1) * floor**2) / signal**2
-        for r, (signal, floor) in zip(shape, singles, strict=True)
-    ]
-    products = [
-        1 + (r - 1) / (n * signal**2) for r, (signal, _) in zip(shape, singles, strict=True)
-    ]
+    second = math.prod(r * ((1 - o) ** 2 + (r - 1) * o**2) / s**2 for r, s, o in each)
+    product = math.prod(1 + (r - 1) / (n * s**2) for r, s, _ in each)
     return Comparison(
         n,
         alpha,
         epsilon,
         p,
-        attribute_independent,
-        attribute_joint,
-        cell * math.sqrt(math.prod(seconds) - 1) / root,
-        cell * math.sqrt(math.prod(products) - 1),
-        cell * math.sqrt(cells - 1) / s / root,
+        attribute_independent=max(
+            sqrt_b(r, alpha) * math.sqrt((r - 1) / n) / s for r, s, _ in each
+        ),
+        # A category of A holds cells/r cells: its reports have probability s/r + (cells/r)·o = 1/r.
+        attribute_joint=printed.independent / joint,
+        cell_independent=cell * math.sqrt((second - 1) / n),
+        cell_product=cell * math.sqrt(product - 1),
+        cell_joint=printed.joint / joint,
     )
 
 
@@ -142,8 +129,7 @@ def _signal(cells: int, epsilon: float) -> tuple[float, float]:
 def _check(shape: Sequence[int], n: int) -> int:
     if not shape or any(r < 2 for r in shape):
         raise EstimateError(f"every attribute needs at least 2 categories; given {tuple(shape)}")
-    if n < 1:
-        raise EstimateError(f"n={n}: there must be at least one report")
+    check_people(n)
     cells = math.prod(shape)
     if cells > 10**300:
         raise EstimateError("there are more than 10^300 combinations; compare fewer attributes")

@@ -5,6 +5,9 @@ where w says which cells are counted. Two standard deviations matter:
 
 - *noise*, against the people who answered: √(n·(E f² − E w²)), the randomization alone;
 - *total*, against the population they were drawn from: √(n·(E f² − (E w)²)).
+
+The scores divide by the signal that survives randomization. So whoever sends a report of her choice
+moves the estimate by more than one person: the more private the design, the heavier a lie.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array, Matrix
+from mdrr.matrix import Array, Constant, Matrix
 from mdrr.privacy.fields import json_fields
+from mdrr.theory.frequencies import check_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,7 @@ class CountError:
     def to_dict(self) -> dict[str, Any]:
         """The fields with `rmse` and `relative`, JSON-ready."""
         named = {"rmse": self.rmse, "relative": self.relative}
-        fields: dict[str, Any] = {**json_fields(self), **json_fields(named)}
-        return fields
+        return {**json_fields(self), **json_fields(named)}
 
 
 def count_error(
@@ -74,13 +77,14 @@ def count_error(
         (1000, 111.2)
     """
     axes = _matrices(matrices)
-    weights, pi = _pair(chosen, truth, tuple(matrix.cells for matrix in axes))
-    _check_n(n)
-    scores, lam = weights, pi
+    weights, pi = _of_shape(chosen, axes, "chosen"), _of_shape(truth, axes, "truth")
+    if not (pi >= 0).all() or abs(float(pi.sum()) - 1) > 1e-6:
+        raise EstimateError(f"truth must be non-negative and sum to 1 (sum {pi.sum():.9g})")
+    check_people(n)
+    lam = pi
     for axis, matrix in enumerate(axes):
-        scores = np.moveaxis(matrix.scores(np.moveaxis(scores, axis, -1)), -1, axis)
         lam = np.moveaxis(matrix.forward(np.moveaxis(lam, axis, -1)), -1, axis)
-    second = float((lam * scores**2).sum())
+    second = float((lam * _scores(weights, axes) ** 2).sum())
     mean, square = float((pi * weights).sum()), float((pi * weights**2).sum())
     return CountError(n, n * mean, _root(n * (second - square)), _root(n * (second - mean**2)))
 
@@ -145,6 +149,64 @@ def product_count_error(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """What one report can do to an estimated count, in people.
+
+    `most` and `least`: the largest and smallest amount that one report adds. `swing`: the largest
+    change when an existing report is replaced. For an estimated share divide by n.
+    """
+
+    most: float
+    least: float
+    swing: float
+
+    def forgers(self, people: float) -> int:
+        """How many forged reports, in place of honest ones, move the count by this many people.
+
+        >>> Influence(most=1.5, least=-0.5, swing=2.0).forgers(100)
+        50
+        """
+        if not (math.isfinite(people) and people >= 0):
+            raise EstimateError(f"people={people} must be a number, 0 or more")
+        return math.ceil(people / self.swing)
+
+    to_dict = json_fields
+
+
+def influence(
+    matrices: Matrix | Sequence[Matrix], chosen: npt.ArrayLike | None = None
+) -> Influence:
+    """How far one report moves the unbiased estimate of a count.
+
+    The estimate is Σ f(y) over the reports with P f = w, so a report y adds f(y). For one cell of
+    a constant matrix: (1−o)/s at most, −o/s at least, a swing of 1/s.
+
+    Arguments:
+        matrices: the matrix of a cluster, or one per cluster when the estimate inverts several.
+        chosen: which combinations are counted, one axis per matrix; without it, the single cell
+            that a report can move most (one matrix only).
+
+    Example:
+        >>> from mdrr.matrix import Constant
+        >>> influence(Constant(2, diagonal=49152, off=16384))
+        Influence(most=1.5, least=-0.5, swing=2.0)
+    """
+    axes = _matrices(matrices)
+    if chosen is not None:
+        scores = _scores(_of_shape(chosen, axes, "chosen"), axes)
+    elif len(axes) > 1:
+        raise EstimateError("with several matrices say which combinations are counted")
+    elif isinstance(axes[0], Constant):
+        s, o = axes[0].signal, axes[0].floor
+        return Influence((1 - o) / s, -o / s, 1 / s)
+    else:
+        every = axes[0].scores(np.eye(axes[0].cells))
+        scores = every[int(np.argmax(np.ptp(every, axis=1)))]
+    most, least = float(scores.max()), float(scores.min())
+    return Influence(most, least, most - least)
+
+
 def _matrices(matrices: Matrix | Sequence[Matrix]) -> list[Matrix]:
     found = list(matrices) if isinstance(matrices, Sequence) else [matrices]
     if not found:
@@ -152,25 +214,21 @@ def _matrices(matrices: Matrix | Sequence[Matrix]) -> list[Matrix]:
     return found
 
 
-def _pair(
-    chosen: npt.ArrayLike, truth: npt.ArrayLike, shape: tuple[int, ...]
-) -> tuple[Array, Array]:
-    weights = np.asarray(chosen, dtype=np.float64)
-    pi = np.asarray(truth, dtype=np.float64)
-    for what, array in (("chosen", weights), ("truth", pi)):
-        if array.shape != shape:
-            raise EstimateError(f"{what} has shape {array.shape}; the matrices have {shape}")
-    if not np.isfinite(weights).all():
-        raise EstimateError("chosen has an entry that is not a finite number")
-    if not (pi >= 0).all() or abs(float(pi.sum()) - 1) > 1e-6:
-        raise EstimateError(f"truth must be non-negative and sum to 1 (sum {pi.sum():.9g})")
-    return weights, pi
+def _of_shape(values: npt.ArrayLike, axes: Sequence[Matrix], what: str) -> Array:
+    array, shape = np.asarray(values, dtype=np.float64), tuple(matrix.cells for matrix in axes)
+    if array.shape != shape:
+        raise EstimateError(f"{what} has shape {array.shape}; the matrices have {shape}")
+    if not np.isfinite(array).all():
+        raise EstimateError(f"{what} has an entry that is not a finite number")
+    return array
+
+
+def _scores(weights: Array, axes: Sequence[Matrix]) -> Array:
+    """f of every combination of reports."""
+    for axis, matrix in enumerate(axes):
+        weights = np.moveaxis(matrix.scores(np.moveaxis(weights, axis, -1)), -1, axis)
+    return weights
 
 
 def _root(variance: float) -> float:
     return math.sqrt(max(variance, 0.0))
-
-
-def _check_n(n: int) -> None:
-    if n < 1:
-        raise EstimateError(f"n={n}: there must be at least one report")

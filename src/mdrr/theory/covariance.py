@@ -36,6 +36,5 @@ def reported_covariance(covariance: float, first: Matrix, second: Matrix) -> flo
                 f"Proposition 1 is about constant matrices, not {matrix.kind} ones: only those "
                 "send the truth or a uniform category"
             )
-    assert isinstance(first, Constant)
-    assert isinstance(second, Constant)
-    return first.signal * second.signal * covariance
+        covariance *= matrix.signal
+    return covariance

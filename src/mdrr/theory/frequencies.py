@@ -35,7 +35,8 @@ def sqrt_b(r: int, alpha: float = 0.05) -> float:
     """
     if r < 1:
         raise EstimateError(f"r={r}: there must be at least one category")
-    _check_alpha(alpha)
+    if not 0 < alpha < 1:
+        raise EstimateError(f"alpha={alpha} must lie strictly between 0 and 1")
     return -float(special.ndtri_exp(math.log(alpha) - math.log(2) - math.log(r)))
 
 
@@ -52,7 +53,7 @@ def e_abs(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
         0.03544
     """
     lam = _distribution(frequencies, "the frequencies")
-    _check_n(n)
+    check_people(n)
     return sqrt_b(len(lam), alpha) * math.sqrt(float((lam * (1 - lam)).max()) / n)
 
 
@@ -64,7 +65,7 @@ def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
         0.07088
     """
     lam = _distribution(frequencies, "the frequencies")
-    _check_n(n)
+    check_people(n)
     return sqrt_b(len(lam), alpha) * _largest_ratio(np.sqrt(lam * (1 - lam)), lam) / math.sqrt(n)
 
 
@@ -84,7 +85,7 @@ def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         2.0
     """
     truth = _distribution(pi, "π", matrix.cells)
-    _check_n(n)
+    check_people(n)
     return sqrt_b(matrix.cells, alpha) * float(deviations(matrix, truth).max()) / math.sqrt(n)
 
 
@@ -97,7 +98,7 @@ def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         0.65
     """
     truth = _distribution(pi, "π", matrix.cells)
-    _check_n(n)
+    check_people(n)
     worst = _largest_ratio(deviations(matrix, truth), truth)
     return sqrt_b(matrix.cells, alpha) * worst / math.sqrt(n)
 
@@ -142,8 +143,7 @@ def propagation(matrix: Matrix) -> float:
             f"a matrix of {matrix.cells} cells and {matrix.outcomes} codes has no eigenvalues; "
             "P_max/P_min is defined when there are as many codes as cells"
         )
-    table = matrix.likelihood(np.arange(matrix.outcomes))
-    moduli = np.abs(np.linalg.eigvals(table))
+    moduli = np.abs(np.linalg.eigvals(matrix.likelihood(np.arange(matrix.outcomes))))
     return float(moduli.max() / moduli.min())
 
 
@@ -210,16 +210,16 @@ def people_needed(
         >>> people_needed([0.5, 0.5], matrix=Constant(2, 49152, 16384), absolute=0.01)
         50239
     """
-    if (absolute is None) == (relative is None):
+    wanted = relative if absolute is None else absolute
+    if wanted is None or None not in (absolute, relative):
         raise EstimateError("give absolute or relative, exactly one of them")
-    wanted = absolute if absolute is not None else relative
-    if wanted is None or not (math.isfinite(wanted) and wanted > 0):
+    if not (math.isfinite(wanted) and wanted > 0):
         raise EstimateError(f"the wanted error {wanted} must be a positive number")
 
     def error(n: int) -> float:
         if matrix is None:
-            return (e_abs if absolute is not None else e_rel)(frequencies, n, alpha)
-        return (e_abs_pi if absolute is not None else e_rel_pi)(matrix, frequencies, n, alpha)
+            return (e_rel if absolute is None else e_abs)(frequencies, n, alpha)
+        return (e_rel_pi if absolute is None else e_abs_pi)(matrix, frequencies, n, alpha)
 
     single = error(1)
     if math.isinf(single):
@@ -250,11 +250,7 @@ def _distribution(values: npt.ArrayLike, what: str, size: int | None = None) -> 
     return array
 
 
-def _check_n(n: int) -> None:
+def check_people(n: int) -> None:
+    """Refuse a number of reports that nothing can be said about."""
     if n < 1:
         raise EstimateError(f"n={n}: there must be at least one report")
-
-
-def _check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise EstimateError(f"alpha={alpha} must lie strictly between 0 and 1")
