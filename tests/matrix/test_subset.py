@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from mdrr.errors import MatrixError
 from mdrr.matrix import Subset, constant_matrix, matrix_from_dict, subset_matrix
-from mdrr.matrix.differences import shapes
-from mdrr.matrix.subset import rare_variance
+from mdrr.matrix.differences import Shape, shapes
 from mdrr.respondent import draw
 
 FANO = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16)
@@ -64,7 +63,7 @@ def test_the_variance_is_the_predicted_one_and_several_times_that_of_one_cell_le
         return float((scores**2 @ lam - (scores @ lam) ** 2).mean())
 
     pairs = len(matrix.block) * (len(matrix.block) - 1) // (matrix.codes - 1)
-    predicted = rare_variance(matrix.codes, len(matrix.block), pairs, epsilon)
+    predicted = Shape(matrix.codes, len(matrix.block), pairs).rare_variance(epsilon)
     assert variance(matrix) == pytest.approx(predicted, rel=0.1)
     assert variance(matrix) < variance(one) / 2
 

@@ -1,44 +1,20 @@
 """How strongly attributes go together, pair by pair, and how sure that is (section 4)."""
 
-from mdrr.dependence.association import (
-    MEASURES,
-    Measure,
-    covariance,
-    cramers_v,
-    debiased,
-    measure_of,
-    measured,
-    pearson,
-)
-from mdrr.dependence.noise import NoisyTable
-from mdrr.dependence.sources import (
-    dependences,
-    from_codes,
-    from_noisy,
-    from_tables,
-    is_vague,
-    pair_tables,
-    unknown_spread,
-)
-from mdrr.dependence.strengths import LEVEL, Dependences
-
-__all__ = [
-    "LEVEL",
-    "MEASURES",
-    "Dependences",
-    "Measure",
-    "NoisyTable",
-    "covariance",
-    "cramers_v",
-    "debiased",
-    "dependences",
-    "from_codes",
-    "from_noisy",
-    "from_tables",
-    "is_vague",
-    "measure_of",
-    "measured",
-    "pair_tables",
-    "pearson",
-    "unknown_spread",
-]
+from mdrr.dependence.association import MEASURES as MEASURES
+from mdrr.dependence.association import Measure as Measure
+from mdrr.dependence.association import covariance as covariance
+from mdrr.dependence.association import cramers_v as cramers_v
+from mdrr.dependence.association import debiased as debiased
+from mdrr.dependence.association import measure_of as measure_of
+from mdrr.dependence.association import measured as measured
+from mdrr.dependence.association import pearson as pearson
+from mdrr.dependence.noise import NoisyTable as NoisyTable
+from mdrr.dependence.sources import dependences as dependences
+from mdrr.dependence.sources import from_codes as from_codes
+from mdrr.dependence.sources import from_noisy as from_noisy
+from mdrr.dependence.sources import from_tables as from_tables
+from mdrr.dependence.sources import is_vague as is_vague
+from mdrr.dependence.sources import pair_tables as pair_tables
+from mdrr.dependence.sources import unknown_spread as unknown_spread
+from mdrr.dependence.strengths import LEVEL as LEVEL
+from mdrr.dependence.strengths import Dependences as Dependences

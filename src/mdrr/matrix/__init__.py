@@ -12,28 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from mdrr.errors import MatrixError
-from mdrr.matrix.banded import Banded, banded_matrix
-from mdrr.matrix.constant import Constant, constant_matrix
-from mdrr.matrix.dense import Dense, dense_matrix
-from mdrr.matrix.protocol import TOTALS, Array, Matrix
-from mdrr.matrix.subset import Subset, subset_matrix
-from mdrr.matrix.through import Through
-
-__all__ = [
-    "TOTALS",
-    "Array",
-    "Banded",
-    "Constant",
-    "Dense",
-    "Matrix",
-    "Subset",
-    "Through",
-    "banded_matrix",
-    "constant_matrix",
-    "dense_matrix",
-    "matrix_from_dict",
-    "subset_matrix",
-]
+from mdrr.matrix.banded import Banded as Banded
+from mdrr.matrix.banded import banded_matrix as banded_matrix
+from mdrr.matrix.constant import Constant as Constant
+from mdrr.matrix.constant import constant_matrix as constant_matrix
+from mdrr.matrix.dense import Dense as Dense
+from mdrr.matrix.dense import dense_matrix as dense_matrix
+from mdrr.matrix.protocol import TOTALS as TOTALS
+from mdrr.matrix.protocol import Array as Array
+from mdrr.matrix.protocol import Matrix as Matrix
+from mdrr.matrix.subset import Subset as Subset
+from mdrr.matrix.subset import subset_matrix as subset_matrix
+from mdrr.matrix.through import Through as Through
 
 _KINDS: dict[str, Any] = {kind.kind: kind for kind in (Constant, Dense, Banded, Subset)}
 

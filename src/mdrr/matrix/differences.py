@@ -8,6 +8,7 @@ a report is one number below v (Park, Nam and Lee 2023).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -24,8 +25,23 @@ class Shape:
     codes: int
     size: int
     pairs: int
-    field: int
-    dimension: int
+    field: int = 0
+    dimension: int = 0
+
+    def chances(self, epsilon: float) -> tuple[float, float]:
+        """P(x ∈ S) of the reported set S, for the truth and for any other cell."""
+        odds = math.exp(epsilon)
+        beta = 1 / (self.size * odds + self.codes - self.size)
+        return self.size * odds * beta, (self.pairs * odds + self.size - self.pairs) * beta
+
+    def rare_variance(self, epsilon: float) -> float:
+        """The variance per report of the estimated share of a rare cell: p₀(1−p₀)/(p₁−p₀)².
+
+        >>> Shape(100, 1, 0).rare_variance(1.0) > Shape(121, 40, 13, 3, 5).rare_variance(1.0)
+        True
+        """
+        own, other = self.chances(epsilon)
+        return other * (1 - other) / (own - other) ** 2
 
     def block(self) -> Block:
         """The difference set itself."""
@@ -44,9 +60,7 @@ def shapes() -> tuple[Shape, ...]:
     >>> [(s.codes, s.size, s.pairs) for s in shapes()[:4]]
     [(7, 3, 1), (7, 3, 1), (11, 5, 2), (13, 4, 1)]
     """
-    found = [
-        Shape(v, (v - 1) // 2, (v - 3) // 4, 0, 0) for v in _primes(_MOST_CODES) if v % 4 == 3 < v
-    ]
+    found = [Shape(v, (v - 1) // 2, (v - 3) // 4) for v in _primes(_MOST_CODES) if v % 4 == 3 < v]
     for q in _primes(64):
         size = 3
         while (v := (q**size - 1) // (q - 1)) <= _MOST_CODES:

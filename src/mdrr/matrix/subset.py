@@ -9,7 +9,6 @@ sets are the v shifts of one block, so a report is a number t below v: the set o
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -125,11 +124,10 @@ def best_shape(
         least_gain: by what share its variance must undercut the constant matrix's.
     """
     best: Shape | None = None
-    least = (1 - least_gain) * rare_variance(cells, 1, 0, epsilon)
+    least = (1 - least_gain) * Shape(cells, 1, 0).rare_variance(epsilon)
     for shape in shapes():
-        found = rare_variance(shape.codes, shape.size, shape.pairs, epsilon)
-        if cells <= shape.codes <= most_codes and found < least:
-            best, least = shape, found
+        if cells <= shape.codes <= most_codes and shape.rare_variance(epsilon) < least:
+            best, least = shape, shape.rare_variance(epsilon)
     return best
 
 
@@ -166,15 +164,3 @@ def subset_matrix(
         return Subset(cells, codes, block, low, total)
 
     return written.raised_matrix(make, codes, len(block), epsilon)
-
-
-def rare_variance(codes: int, size: int, pairs: int, epsilon: float) -> float:
-    """The variance per report of the estimated share of a rare cell: p₀(1−p₀)/(p₁−p₀)².
-
-    >>> rare_variance(100, 1, 0, 1.0) > rare_variance(121, 40, 13, 1.0)
-    True
-    """
-    odds = math.exp(epsilon)
-    beta = 1 / (size * odds + codes - size)
-    other = (pairs * odds + size - pairs) * beta
-    return other * (1 - other) / (size * odds * beta - other) ** 2

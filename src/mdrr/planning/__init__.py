@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from mdrr.planning.plan import Candidate, Plan, plan
-from mdrr.planning.pool import pool
-from mdrr.planning.predict import Predicted, predict
-from mdrr.planning.sampling import best_split, quietest_matrix, split_questionnaire
-
-__all__ = [
-    "Candidate",
-    "Plan",
-    "Predicted",
-    "best_split",
-    "plan",
-    "pool",
-    "predict",
-    "quietest_matrix",
-    "split_questionnaire",
-]
+from mdrr.planning.plan import Candidate as Candidate
+from mdrr.planning.plan import Plan as Plan
+from mdrr.planning.plan import plan as plan
+from mdrr.planning.pool import pool as pool
+from mdrr.planning.predict import Predicted as Predicted
+from mdrr.planning.predict import predict as predict
+from mdrr.planning.sampling import best_split as best_split
+from mdrr.planning.sampling import quietest_matrix as quietest_matrix
+from mdrr.planning.sampling import split_questionnaire as split_questionnaire

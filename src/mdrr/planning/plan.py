@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 from typing import Any, TypeAlias
@@ -106,19 +107,18 @@ class Plan:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per candidate: predicted errors, ε, questionnaires, weight of a forgery."""
-        return make_frame(
-            {
-                "design": [c.name for c in self.candidates],
-                "error": [c.predicted.error for c in self.candidates],
-                "alone": [c.predicted.alone for c in self.candidates],
-                "together": [c.predicted.together for c in self.candidates],
-                "worst": [c.predicted.worst for c in self.candidates],
-                "epsilon": [c.design.epsilon for c in self.candidates],
-                "questionnaires": [len(c.design.questionnaires) for c in self.candidates],
-                "forged": [c.predicted.forged for c in self.candidates],
+        found = [(c.name, c.predicted, c.design) for c in self.candidates]
+        columns: dict[str, list[Any]] = {
+            "design": [name for name, _, _ in found],
+            **{
+                kind: [getattr(predicted, kind) for _, predicted, _ in found]
+                for kind in ("error", "alone", "together", "worst")
             },
-            backend,
-        )
+            "epsilon": [design.epsilon for _, _, design in found],
+            "questionnaires": [len(design.questionnaires) for _, _, design in found],
+            "forged": [predicted.forged for _, predicted, _ in found],
+        }
+        return make_frame(columns, backend)
 
 
 def _errors(predicted: Predicted) -> str:
@@ -198,17 +198,13 @@ def plan(
 
 
 def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
-    if isinstance(workload, str):
-        singles = [(name,) for name in domain.names]
-        pairs = list(combinations(domain.names, 2))
-        pairs = pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))]
-        kinds = {"singles": singles, "pairs": pairs or singles, "both": [*singles, *pairs]}
-        if workload not in kinds:
-            raise DesignError(
-                f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
-            )
+    singles: list[Names] = [(name,) for name in domain.names]
+    pairs: list[Names] = list(combinations(domain.names, 2))
+    pairs = pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))]
+    kinds = {"singles": singles, "pairs": pairs or singles, "both": [*singles, *pairs]}
+    if isinstance(workload, str) and workload in kinds:
         return tuple(kinds[workload])
-    if not isinstance(workload, Iterable):
+    if isinstance(workload, str) or not isinstance(workload, Iterable):
         raise DesignError(
             f"workload={workload!r}: choose 'both', 'pairs', 'singles' or list the tables"
         )
@@ -246,24 +242,21 @@ def _designs(
     coverage: float,
     worth: float,
 ) -> Iterable[tuple[str, Design]]:
+    """The candidates, without those of more combinations than 48 random bits can tell apart."""
     most = min(epsilon, _EXACT)
     apart = min(epsilon, _EXACT * len(domain))
     for name, make, spent in (("independent", independent, apart), ("joint", joint, most)):
-        try:
+        with suppress(MatrixError):
             yield name, make(domain, epsilon=spent)
-        except MatrixError:  # more combinations than 48 random bits can tell apart
-            continue
     if dependences is not None:
-        seen = set()
+        seen: set[tuple[Names, ...]] = {tuple((name,) for name in domain.names)}
         for cells in _CLUSTER_CELLS:
             groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
-            if groups in seen or all(len(group) == 1 for group in groups):
-                continue
-            seen.add(groups)
-            try:
-                yield f"clusters up to {cells} cells", clustered(domain, groups, epsilon=epsilon)
-            except MatrixError:
-                continue
+            if groups not in seen:
+                seen.add(groups)
+                with suppress(MatrixError):
+                    made = clustered(domain, groups, epsilon=epsilon)
+                    yield f"clusters up to {cells} cells", made
     for size in range(1, len(domain) + 1):
         if math.comb(len(domain), size) > _MOST_SUBSETS:
             break

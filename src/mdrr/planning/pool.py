@@ -45,12 +45,20 @@ def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
         for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
             asked.setdefault(questionnaire.clusters, []).append(group)
     groups = [merged(parts) for parts in asked.values()]
-    people = [group.n for group in groups]
-    total = max(sum(people), 1)
-    weights = [max(2**32 * count // total, 1) for count in people]
-    weights[weights.index(max(weights))] += 2**32 - sum(weights)
-    if len(asked) == 1:
-        weights = [1]
-    parts = zip(asked, weights, strict=True)
+    parts = zip(asked, whole_shares([group.n for group in groups]), strict=True)
     design = Design(domain, tuple(Questionnaire(clusters, weight) for clusters, weight in parts))
     return Tally(design.fingerprint, tuple(groups)), design
+
+
+def whole_shares(shares: Sequence[float]) -> list[int]:
+    """Questionnaires' weights: positive integers that sum to 2^32, in proportion to the shares.
+
+    >>> whole_shares([3, 1]) == [3 * 2**30, 2**30], whole_shares([5])
+    (True, [1])
+    """
+    if len(shares) == 1:
+        return [1]
+    total = sum(shares) or 1
+    whole = [max(int(2**32 * share / total), 1) for share in shares]
+    whole[whole.index(max(whole))] += 2**32 - sum(whole)
+    return whole

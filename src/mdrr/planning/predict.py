@@ -26,13 +26,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain, combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from mdrr.dependence import Dependences
-from mdrr.design import Cluster, Design
+from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, is_number
 from mdrr.matrix import Array, Constant, Matrix, Subset, Through
@@ -128,12 +129,10 @@ def predict(
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
     shapes = shapes_of(design.domain, dependences)
-    totals: dict[Names, tuple[float, float]] = {}
 
+    @cache
     def total(names: Names) -> tuple[float, float]:
-        if names not in totals:
-            totals[names] = _total(design, n, names, shapes)
-        return totals[names]
+        return _total(design, n, names, shapes)
 
     noise = {name: total((name,))[0] for name in dict.fromkeys(chain.from_iterable(tables))}
 
@@ -153,26 +152,22 @@ def predict(
     widths = Counter(len(names) for names in tables)
     shares = np.array([1 / widths[len(names)] / len(widths) for names in tables])
     alone = np.array([len(names) == 1 for names in tables])
-    kinds = [
-        weight * math.log(max(np.average(feared[kind], weights=shares[kind]), 1e-300))
-        for kind, weight in ((alone, worth), (~alone, 1.0))
-        if kind.any()
-    ]
+
+    def mean(values: Array, kind: npt.NDArray[np.bool_]) -> float | None:
+        return float(np.average(values[kind], weights=shares[kind])) if kind.any() else None
+
+    fears = ((mean(feared, alone), worth), (mean(feared, ~alone), 1.0))
     parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
     return Predicted(
         error=float(shares @ errors),
         worst=float(errors.max()),
         forged=max(total(names)[1] for names in tables),
         covered=all(math.isfinite(total(part)[0]) for part in parts),
-        loss=sum(kinds),
+        loss=sum(weight * math.log(max(e, 1e-300)) for e, weight in fears if e is not None),
         guess=float(np.mean([shapes[name].guessed(v) for name, v in noise.items()])),
-        alone=_mean(errors[alone], shares[alone]),
-        together=_mean(errors[~alone], shares[~alone]),
+        alone=mean(errors, alone),
+        together=mean(errors, ~alone),
     )
-
-
-def _mean(errors: Array, shares: Array) -> float | None:
-    return float(np.average(errors, weights=shares)) if len(errors) else None
 
 
 def check_counts(n: int, coverage: float) -> None:
@@ -219,16 +214,21 @@ def _total(
     for questionnaire in design.questionnaires:
         if not set(names) <= set(questionnaire.attributes):
             continue
-        square = swing = gain = 1.0
+        square = swing = known = 1.0
         for cluster in questionnaire.clusters:
             met = [name for name in cluster.attributes if name in names]
-            if met:
-                found = _cluster_squares(design, cluster, met)
-                square, swing = square * found[0], swing * found[1]
-                gain *= math.sqrt(_gain(design, cluster, met, shapes))
+            if not met:
+                continue
+            matrix, places = cluster.matrix, tuple(map(cluster.attributes.index, met))
+            found = squares(matrix, design.shape(cluster), places)  # type: ignore[arg-type]
+            square, swing = square * found[0], swing * found[1]
+            if isinstance(matrix, Constant | Subset):
+                others = [shapes[name].even for name in cluster.attributes if name not in met]
+                signal = matrix.signal if isinstance(matrix, Constant) else 0.0
+                known *= math.sqrt(gain(cells_in(design.domain, met), others, signal))
         share = questionnaire.weight / weights
         told = share / max(square - 1 / cells, 1e-300)
-        parts.append((told, told * gain, swing / share))
+        parts.append((told, told * known, swing / share))
     if not parts:
         alone = names if len(names) > 1 else ()
         return math.inf, max((_total(design, n, (name,), shapes)[1] for name in alone), default=0.0)
@@ -236,22 +236,6 @@ def _total(
     variance = max(1 / told - (1 - 1 / cells), 0.0) / n * told / learnt
     forged = max(part[0] / told * part[2] for part in parts)
     return variance, forged
-
-
-def _cluster_squares(design: Design, cluster: Cluster, met: Sequence[str]) -> tuple[float, float]:
-    places = tuple(cluster.attributes.index(name) for name in met)
-    return squares(cluster.matrix, design.shape(cluster), places)  # type: ignore[arg-type]
-
-
-def _gain(
-    design: Design, cluster: Cluster, met: Sequence[str], shapes: Mapping[str, Shape]
-) -> float:
-    """G of a cluster's report for some of its attributes."""
-    others = [shapes[name].even for name in cluster.attributes if name not in met]
-    cells = cells_in(design.domain, met)
-    if isinstance(cluster.matrix, Constant):
-        return gain(cells, others, cluster.matrix.signal)
-    return gain(cells, others, 0.0) if isinstance(cluster.matrix, Subset) else 1.0
 
 
 def cells_in(domain: Domain, names: Iterable[str]) -> int:

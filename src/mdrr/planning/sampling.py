@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
+from mdrr.planning.pool import whole_shares
 from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
 from mdrr.planning.trade import Goal, Trade
 
@@ -84,15 +85,13 @@ def split_questionnaire(
     groups = [tuple(sorted(subset, key=domain.index)) for subset in subsets]
     if not groups or len(set(groups)) < len(groups):
         raise DesignError("give at least one subset of the attributes, and none twice")
-    weights = np.full(len(groups), 1.0) if shares is None else np.asarray(shares, dtype=np.float64)
-    if weights.shape != (len(groups),) or not (weights > 0).all():
+    weights = [1.0] * len(groups) if shares is None else list(shares)
+    if len(weights) != len(groups) or not all(0 < w < math.inf for w in weights):
         raise DesignError("every subset needs a positive share of the people")
-    whole = _integers(weights / weights.sum(), 2**32)
     questionnaires = []
-    for names, weight in zip(groups, whole, strict=True):
-        cells = cells_in(domain, names)
-        cluster = Cluster(names, quietest_matrix(cells, float(epsilon)))
-        questionnaires.append(Questionnaire((cluster,), 1 if len(groups) == 1 else weight))
+    for names, weight in zip(groups, whole_shares(weights), strict=True):
+        matrix = quietest_matrix(cells_in(domain, names), float(epsilon))
+        questionnaires.append(Questionnaire((Cluster(names, matrix),), weight))
     return Design(domain, tuple(questionnaires))
 
 
@@ -123,10 +122,8 @@ def best_split(
     """
     wide: list[Names] = [table for table in tables if len(table) > 1]
     alone: list[Names] = [table for table in tables if len(table) == 1]
-    needed = {name for table in tables for name in table}
-    spare: list[Names] = [(name,) for name in domain.names if name not in needed]
-    pool = _pool(domain, [*tables, *spare], epsilon)
-    pool = [s for s in pool if _possible(domain, s, epsilon)]
+    spare: list[Names] = [(name,) for name in domain.names if not any(name in t for t in tables)]
+    pool = [s for s in _pool(domain, [*tables, *spare], epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
     singles = _information(domain, [(name,) for name in domain.names], pool, epsilon, n)
@@ -168,24 +165,21 @@ def _scales(
         return relative_error(1.0, cells_in(domain, table), coverage)
 
     unit = [cost(table) / widths[len(table)] for table in tables]
-    rest = [_SPARE * cost(table) / len(domain) for table in spare]
-    return np.array([*unit, *rest])
+    return np.array([*unit, *(_SPARE * cost(table) / len(domain) for table in spare)])
 
 
 def _information(
     domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
 ) -> Array:
-    return np.array([[n * _precision(domain, t, s, epsilon) for s in pool] for t in tables])
-
-
-def _precision(domain: Domain, table: Names, subset: Names, epsilon: float) -> float:
-    """1/F of a table within a jointly reported subset; 0 where the subset does not hold it."""
-    if not set(table) <= set(subset):
-        return 0.0
-    shape = tuple(domain.attribute(name).size for name in subset)
-    places = tuple(sorted(subset.index(name) for name in table))
-    square = _square(shape, places, epsilon)
-    return 1 / max(square - 1 / cells_in(domain, table), 1e-300)
+    """n/F of every table in every jointly reported subset; 0 where the subset does not hold it."""
+    found = np.zeros((len(tables), len(pool)))
+    for (i, table), (j, subset) in product(enumerate(tables), enumerate(pool)):
+        if set(table) <= set(subset):
+            shape = tuple(domain.attribute(name).size for name in subset)
+            places = tuple(sorted(subset.index(name) for name in table))
+            square = _square(shape, places, epsilon)
+            found[i, j] = n / max(square - 1 / cells_in(domain, table), 1e-300)
+    return found
 
 
 @lru_cache(maxsize=2**16)
@@ -199,13 +193,10 @@ def _square(shape: tuple[int, ...], places: tuple[int, ...], epsilon: float) -> 
     found = _shape(cells, epsilon)
     if found is None:
         return Through(constant_matrix(cells, epsilon=epsilon), shape, places).square
-    v, k, pairs = found.codes, found.size, found.pairs
-    odds = math.exp(epsilon)
-    beta = 1 / (k * odds + v - k)
-    other = (pairs * odds + k - pairs) * beta
-    gain = (k * odds * beta - other) ** 2
-    alone = (k / v * (1 - 2 * other) + other**2) / gain
-    both = (pairs / v - 2 * other * k / v + other**2) / gain
+    own, other = found.chances(epsilon)
+    one, two = found.size / found.codes, found.pairs / found.codes
+    alone = (one * (1 - 2 * other) + other**2) / (own - other) ** 2
+    both = (two - 2 * other * one + other**2) / (own - other) ** 2
     fibre = cells // math.prod(shape[place] for place in places)
     return cells * alone + cells * (fibre - 1) * both
 
@@ -234,10 +225,3 @@ def _pool(domain: Domain, tables: Sequence[Names], epsilon: float) -> list[Names
                     grown.append(name)
             found[tuple(sorted(grown, key=domain.index))] = None
     return list(found)
-
-
-def _integers(shares: Array, total: int) -> list[int]:
-    """Positive integers that sum to the total, in proportion to the shares."""
-    whole = np.maximum(np.floor(shares * total), 1).astype(np.int64)
-    whole[int(np.argmax(whole))] += total - int(whole.sum())
-    return [int(value) for value in whole]

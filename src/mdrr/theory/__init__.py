@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
-from mdrr.theory.comparison import Comparison, PrintedComparison, compare, compare_printed
-from mdrr.theory.counts import (
-    CountError,
-    Influence,
-    count_error,
-    influence,
-    product_count_error,
-)
-from mdrr.theory.covariance import reported_covariance
-from mdrr.theory.frequencies import (
-    FrequencyErrors,
-    deviations,
-    e_abs,
-    e_abs_pi,
-    e_rel,
-    e_rel_pi,
-    frequency_errors,
-    people_needed,
-    propagation,
-    sqrt_b,
-)
-from mdrr.theory.printed import cluster_diagonal, paper_epsilon, paper_p_cluster
-
-__all__ = [
-    "sqrt_b",
-    "e_abs",
-    "e_rel",
-    "e_abs_pi",
-    "e_rel_pi",
-    "deviations",
-    "FrequencyErrors",
-    "frequency_errors",
-    "people_needed",
-    "propagation",
-    "reported_covariance",
-    "CountError",
-    "count_error",
-    "product_count_error",
-    "Comparison",
-    "PrintedComparison",
-    "compare",
-    "compare_printed",
-    "Influence",
-    "influence",
-    "cluster_diagonal",
-    "paper_epsilon",
-    "paper_p_cluster",
-]
+from mdrr.theory.comparison import Comparison as Comparison
+from mdrr.theory.comparison import PrintedComparison as PrintedComparison
+from mdrr.theory.comparison import compare as compare
+from mdrr.theory.comparison import compare_printed as compare_printed
+from mdrr.theory.counts import CountError as CountError
+from mdrr.theory.counts import Influence as Influence
+from mdrr.theory.counts import count_error as count_error
+from mdrr.theory.counts import influence as influence
+from mdrr.theory.counts import product_count_error as product_count_error
+from mdrr.theory.covariance import reported_covariance as reported_covariance
+from mdrr.theory.frequencies import FrequencyErrors as FrequencyErrors
+from mdrr.theory.frequencies import deviations as deviations
+from mdrr.theory.frequencies import e_abs as e_abs
+from mdrr.theory.frequencies import e_abs_pi as e_abs_pi
+from mdrr.theory.frequencies import e_rel as e_rel
+from mdrr.theory.frequencies import e_rel_pi as e_rel_pi
+from mdrr.theory.frequencies import frequency_errors as frequency_errors
+from mdrr.theory.frequencies import people_needed as people_needed
+from mdrr.theory.frequencies import propagation as propagation
+from mdrr.theory.frequencies import sqrt_b as sqrt_b
+from mdrr.theory.printed import cluster_diagonal as cluster_diagonal
+from mdrr.theory.printed import paper_epsilon as paper_epsilon
+from mdrr.theory.printed import paper_p_cluster as paper_p_cluster
