@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from mdrr.dependence.noise import NoisyTable
 from mdrr.domain import Attribute
 from mdrr.errors import SchemaError
 from mdrr.estimation.project import nearest
@@ -21,18 +22,6 @@ from mdrr.matrix import Array
 Measure: TypeAlias = Literal["auto", "cramers_v", "pearson", "covariance"]
 MEASURES: dict[str, str] = {"cramers_v": "V", "pearson": "|r|", "covariance": "|cov|"}
 """The measures of a pair and their symbols; `auto` is |r| of two ordered attributes, else V."""
-
-
-class Unbiased(Protocol):
-    """An unbiased table of shares `(r, s)`, and the variances of its cells."""
-
-    @property
-    def values(self) -> Array:
-        """They sum to 1; cells may be negative."""
-
-    @property
-    def variances(self) -> Array:
-        """Of every cell."""
 
 
 def measure_of(first: Attribute, second: Attribute, measure: Measure = "auto") -> str:
@@ -89,14 +78,7 @@ def covariance(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike
 def measured(
     table: npt.ArrayLike, first: Attribute, second: Attribute, measure: Measure = "auto"
 ) -> float:
-    """The dependence in a table that is known: |r| of ordered attributes, V of others by default.
-
-    Arguments:
-        table: counts or shares, rows being the first attribute's categories.
-        first: the attribute of the rows.
-        second: the attribute of the columns.
-        measure: another one than the kinds suggest.
-    """
+    """The dependence in a known table of counts or shares: |r| of ordered pairs, else V."""
     chosen = measure_of(first, second, measure)
     if chosen == "cramers_v":
         return cramers_v(table)
@@ -104,10 +86,7 @@ def measured(
 
 
 def debiased(
-    table: Unbiased,
-    first: Attribute,
-    second: Attribute,
-    measure: Measure = "auto",
+    table: NoisyTable, first: Attribute, second: Attribute, measure: Measure = "auto"
 ) -> float:
     """The dependence of an unbiased table, with what its noise adds taken off.
 
@@ -117,12 +96,6 @@ def debiased(
     would otherwise drown the rest. The choice looks at margins only, so it picks no winners. For
     ordered attributes the variance of the covariance, cells taken as uncorrelated, is subtracted
     from its square.
-
-    Arguments:
-        table: an unbiased table and the variances of its cells.
-        first: the attribute of the rows.
-        second: the attribute of the columns.
-        measure: another one than the kinds suggest.
     """
     chosen = measure_of(first, second, measure)
     if chosen != "cramers_v":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from scipy.special import chndtr, ndtr
@@ -27,21 +27,13 @@ lose what rare categories add, and 2 only keeps it from dividing by noise.
 
 @dataclass(frozen=True)
 class Signal:
-    """A squared measure seen through noise: T = ‖δ + η‖², of which δ² is wanted.
+    """A squared measure seen through noise: T = ‖δ + η‖², of which δ² is wanted."""
 
-    Arguments:
-        seen: T.
-        noise: E‖η‖², what noise alone gives.
-        spread: ½·Var‖η‖².
-        slope: Var(T)/4δ² where δ² is large.
-        most: the largest δ² there can be.
-    """
-
-    seen: float
-    noise: float
-    spread: float
-    slope: float
-    most: float = 1.0
+    seen: float  # T
+    noise: float  # E‖η‖², what noise alone gives
+    spread: float  # ½·Var‖η‖²
+    slope: float  # Var(T)/4δ² where δ² is large
+    most: float = 1.0  # the largest δ² there can be
 
 
 def estimated(
@@ -76,11 +68,6 @@ def interval(low: Sequence[Signal], high: Sequence[Signal], level: float) -> tup
     T is taken for a scaled noncentral χ² with the mean and the variance of ‖δ + η‖²; that is exact
     in one dimension. An interval starts at 0 where noise alone explains T. Its upper end is never
     below the one for T = E‖η‖²: less than the usual noise proves nothing.
-
-    Arguments:
-        low: what the lower ends are found from, one per pair.
-        high: what the upper ends are found from.
-        level: the probability that an interval covers the true value.
     """
     tail = (1 - level) / 2
     at_least = _solved(low, 1 - tail, usual=False)
@@ -92,16 +79,14 @@ def chances(signals: Sequence[Signal]) -> Array:
     """How likely noise alone gives at least T; 1 where nothing is known of the noise."""
     seen, noise, spread = np.array([[s.seen, s.noise, s.spread] for s in signals]).T
     silent = noise <= 0
-    scale = np.where(silent, 1.0, spread) / np.where(silent, 1.0, noise)
-    below = _noncentral(seen / scale, np.where(silent, 1.0, noise) / scale, np.zeros_like(seen))
-    return np.where(silent, 1.0, 1 - below)
+    noise, spread = np.where(silent, 1.0, noise), np.where(silent, 1.0, spread)
+    scale = spread / noise
+    return np.where(silent, 1.0, 1 - _noncentral(seen / scale, noise / scale, np.zeros_like(seen)))
 
 
 def _solved(signals: Sequence[Signal], tail: float, *, usual: bool) -> Array:
     """The δ² at which T is the tail's quantile, by bisection; 0 where it lies below already."""
-    seen, noise, spread, slope, most = np.array(
-        [[s.seen, s.noise, s.spread, s.slope, s.most] for s in signals]
-    ).T
+    seen, noise, spread, slope, most = np.array([astuple(signal) for signal in signals]).T
     seen = np.maximum(seen, noise) if usual else seen
     silent = noise <= 0  # everybody reported the same: nothing is known of the noise
     noise, spread = np.where(silent, 1.0, noise), np.where(silent, 1.0, spread)

@@ -23,15 +23,10 @@ _MOST_EXACT = 1024
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """An unbiased table with its noise: Cov(cell, cell') = Σ_k noise[cell, k]·noise[cell', k].
+    """An unbiased table with its noise: Cov(cell, cell') = Σ_k noise[cell, k]·noise[cell', k]."""
 
-    Arguments:
-        values: `(r, s)`, of sum 1; cells may be negative.
-        noise: `(r, s, k)`.
-    """
-
-    values: Array
-    noise: Array
+    values: Array  # (r, s), of sum 1; cells may be negative
+    noise: Array  # (r, s, k)
 
     @classmethod
     def through(cls, matrix: Matrix, values: Array, people: int) -> NoisyTable:

@@ -142,18 +142,12 @@ def from_noisy(
 ) -> Dependences:
     """Debiased dependences with intervals, from the unbiased table of every pair.
 
-    A value outside its interval is replaced by the middle of the interval.
-
-    Arguments:
-        look: gives the table of two attributes; each is asked for once.
-        domain: gives kinds and scores.
-        measure: see `dependences`.
-        level: of the intervals; None for values alone.
-        margins: every attribute's own distribution, if it is known well enough.
+    `look` gives the table of two attributes and is asked once for each. A value outside its
+    interval is replaced by the middle of the interval. Without a level there are values alone.
     """
     if level is not None and not 0 < level < 1:
         raise EstimateError(f"level={level}: a probability lies strictly between 0 and 1")
-    values, lows, highs, places, shares = _empty(domain), [], [], [], dict[int, Array]()
+    values, lows, highs, shares = _empty(domain), [], [], dict[int, Array]()
     for i, j, first, second in _pairs(domain):
         table = look(first, second)
         shares.setdefault(i, table.values.sum(axis=1))
@@ -162,7 +156,6 @@ def from_noisy(
             value = debiased_value(table, first, second, measure)
         else:
             value, low, high = estimated(table, first, second, measure)
-            places.append((i, j))
             lows.append(low)
             highs.append(high)
         values[i, j] = values[j, i] = value
@@ -170,7 +163,7 @@ def from_noisy(
     _set_variances(values, domain, margins or nearby, measure)
     if level is None:
         return Dependences(domain.names, values, margins, measure=measure)
-    at, chance = tuple(np.array(places).T), chances(lows)
+    at, chance = np.triu_indices(len(domain), 1), chances(lows)
     low_end, high_end = interval(lows, highs, level)
     clear = (chance <= discoveries(list(chance), (1 - level) / 2)) & (low_end > 0)
     inside = (low_end <= values[at]) & (values[at] <= high_end)

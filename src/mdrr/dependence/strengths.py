@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, get_args
 
@@ -99,13 +99,9 @@ class Dependences:
         return float(self.values[self._at(pair)])
 
     def _at(self, pair: tuple[str, str]) -> tuple[int, int]:
-        try:
-            first, second = (self.names.index(name) for name in pair)
-        except ValueError:
-            raise SchemaError(
-                f"no dependence is known between {pair[0]!r} and {pair[1]!r}"
-            ) from None
-        return first, second
+        if not set(pair) <= set(self.names):
+            raise SchemaError(f"no dependence is known between {pair[0]!r} and {pair[1]!r}")
+        return self.names.index(pair[0]), self.names.index(pair[1])
 
     def interval(self, first: str, second: str) -> tuple[float, float] | None:
         """What the dependence of two attributes may be at `level`; None if it is exact."""
@@ -133,38 +129,29 @@ class Dependences:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, in the order of `ranked`; with `low` and `high` unless exact."""
-        columns: dict[str, list[Any]] = {"first": [], "second": [], "dependence": []}
-        for row in self.ranked():
-            found = self.interval(*row[:2])
-            ends = {} if found is None else {"low": found[0], "high": found[1]}
-            for name, value in zip(columns, row, strict=False):
-                columns[name].append(value)
-            for name, value in ends.items():
-                columns.setdefault(name, []).append(value)
-        return make_frame(columns, backend)
+        names = ["first", "second", "dependence", *(() if self.low is None else ("low", "high"))]
+        rows = [(*row, *(self.interval(*row[:2]) or ())) for row in self.ranked()]
+        return make_frame({name: [row[k] for row in rows] for k, name in enumerate(names)}, backend)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values; `from_dict` reads them."""
-        return {
-            "measure": self.measure,
-            "level": self.level,
-            "names": list(self.names),
-            "values": self.values.tolist(),
-            "low": None if self.low is None else self.low.tolist(),
-            "high": None if self.high is None else self.high.tolist(),
-            "clear": None if self.clear is None else self.clear.tolist(),
-            "margins": self.margins and [margin.tolist() for margin in self.margins],
-        }
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, np.ndarray):
+                return value.tolist()
+            return [plain(each) for each in value] if isinstance(value, tuple) else value
+
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Dependences:
+    def from_dict(cls, given: Mapping[str, Any]) -> Dependences:
         """The dependences described by `to_dict`, validated again; other keys are ignored."""
         known = ("margins", "low", "high", "level", "measure", "clear")
         try:
-            names = tuple(fields["names"])
+            names = tuple(given["names"])
             if not all(isinstance(name, str) for name in names):
                 raise TypeError
-            return cls(names, fields["values"], **{k: fields[k] for k in known if k in fields})
+            return cls(names, given["values"], **{k: given[k] for k in known if k in given})
         except (KeyError, TypeError):
             raise SchemaError("not dependences: 'names' and 'values' are needed") from None
 
