@@ -318,7 +318,7 @@ def test_reports_that_are_no_combination_travel_as_numbers(backend, design):
     assert tally(reports, design) == tally_codes(whole, design)
     assert report_table(whole, design).to_pydict() == values
     wrong = {**values, coded[0]: [None if v is None else 10**6 for v in values[coded[0]]]}
-    with pytest.raises(TallyError, match="is outside 0…"):
+    with pytest.raises(TallyError, match="codes outside 0…"):
         tally(backend.make(wrong), design)
 
 

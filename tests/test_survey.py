@@ -183,7 +183,7 @@ def test_settings_make_the_protocols_designs(settings, design):
         (Settings("sampled", p=0.5, size=2), "'sampled' needs epsilon"),
         (Settings("sampled", size=2), "'sampled' needs epsilon"),
         (Settings("joint", epsilon={"a": 1.0}), "goes with protocol 'independent'"),
-        (Settings("clusters", p=0.5, clusters=(("a", "b"), ("a", "b"))), "listed twice"),
+        (Settings("clusters", p=0.5, clusters=(("a", "b"), ("a", "b"))), "name 'a', 'b' twice"),
         (Settings("clusters", p=0.5, clusters=(("a", "b"),)), "no cluster holds 'c'"),
     ],
 )

@@ -174,9 +174,15 @@ class Attribute:
         for i, category in enumerate(self.categories):
             if _same(category, label):
                 return i
-        raise SchemaError(
-            f"{self.name!r} has no category {label!r}. Known: {known(self.categories)}. "
-            + ADD_OR_MAP
+        raise self.no_category(label)
+
+    def no_category(self, label: object, row: int | None = None) -> SchemaError:
+        """The error for a label that is not among the categories."""
+        hint = did_you_mean(label, self.categories) or "."
+        return SchemaError(
+            f"{self.name!r} has no category {label!r}{hint} Known: {known(self.categories)}. "
+            + ADD_OR_MAP,
+            row,
         )
 
     def to_dict(self) -> dict[str, Any]:

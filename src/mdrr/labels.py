@@ -7,14 +7,14 @@ their codes are taken as they are and no row's label is looked at.
 
 from __future__ import annotations
 
-import difflib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
-from mdrr.domain import ADD_OR_MAP, Attribute, Label, known
+from mdrr.domain import Attribute, known
 from mdrr.errors import SchemaError
 from mdrr.randomizer import Codes, smallest_unsigned
 
@@ -24,25 +24,19 @@ _UNKNOWN = -2
 
 
 def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> Codes:
-    """One column's labels as codes.
+    """One column's labels as codes in the smallest unsigned type.
 
-    Arguments:
-        column: a PyArrow array, or anything with `to_arrow()` such as a narwhals series. Text,
-            dictionaries, integers, booleans; whole numbers may come as floats; for a numeric
-            attribute, numbers (which are binned) or the bins' labels.
-        attribute: what was asked.
-        nulls: give −1 where there is no label, instead of the attribute's `missing` category.
+    The column is a PyArrow array, or anything with `to_arrow()` such as a narwhals series: text,
+    dictionaries, integers, booleans; whole numbers may come as floats; for a numeric attribute,
+    numbers (which are binned) or the bins' labels. Where there is no label, the code is that of the
+    attribute's `missing` category, or −1, in a signed type, with `nulls`.
 
-    Returns:
-        Codes in the smallest unsigned type, or a signed one with `nulls`.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> age = Attribute("age", kind="numeric", edges=(0, 18, 65, 120))
-        >>> encode_column(pa.array([17, 18, 120]), age)
-        array([0, 1, 2], dtype=uint8)
-        >>> encode_column(pa.array(["no", None]), Attribute("smokes", ("no", "yes")), nulls=True)
-        array([ 0, -1], dtype=int16)
+    >>> import pyarrow as pa
+    >>> age = Attribute("age", kind="numeric", edges=(0, 18, 65, 120))
+    >>> encode_column(pa.array([17, 18, 120]), age)
+    array([0, 1, 2], dtype=uint8)
+    >>> encode_column(pa.array(["no", None]), Attribute("smokes", ("no", "yes")), nulls=True)
+    array([ 0, -1], dtype=int16)
     """
     arrow = as_arrow(column, attribute.name)
     if attribute.kind == "numeric" and is_number(arrow.type):
@@ -110,20 +104,16 @@ def wrap(frame: Any) -> Any:
             f"a {type(frame).__name__} is not a data frame that can be read; "
             "give pandas, Polars or PyArrow"
         ) from None
+    except nw.exceptions.DuplicateError:
+        need_columns("the frame", list(getattr(frame, "column_names", frame.columns)), ())
+        raise
 
 
 def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
     """The wanted columns in memory, or an error naming the one that is missing."""
     nw = require("narwhals", "frames")
-    _refuse_twins(frame)
     wrapped = wrap(frame)
-    names = wrapped.collect_schema().names()
-    for name in wanted or ():
-        if name not in names:
-            raise SchemaError(
-                f"the frame has no column {name!r}. It has {known(names)}. Rename the column, or "
-                "use the design these records belong to"
-            )
+    need_columns("the frame", wrapped.collect_schema().names(), wanted or ())
     if wanted is not None:
         wrapped = wrapped.select(*wanted)
     native = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
@@ -132,15 +122,17 @@ def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
     return native
 
 
-def _refuse_twins(frame: Any) -> None:
-    """Refuse two columns of one name, which only pandas and PyArrow allow."""
-    names = getattr(frame, "column_names", None)
-    if names is None and not hasattr(frame, "collect"):
-        names = getattr(frame, "columns", None)
-    listed = [] if names is None else list(names)
-    if len(set(listed)) < len(listed):
-        twice = next(name for i, name in enumerate(listed) if name in listed[:i])
-        raise SchemaError(f"the frame has two columns named {twice!r}. Rename or drop one")
+def need_columns(where: str, names: Sequence[str], wanted: Iterable[str]) -> None:
+    """Refuse two columns of one name, and the lack of one that is wanted."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise SchemaError(f"{where} has two columns named {name!r}. Rename or drop one")
+    for name in wanted:
+        if name not in names:
+            raise SchemaError(
+                f"{where} has no column {name!r}. It has {known(names)}. Rename the column, or "
+                "use the design these records belong to"
+            )
 
 
 def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
@@ -173,7 +165,7 @@ def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger
     unknown = np.flatnonzero(codes == _UNKNOWN)
     if len(unknown):
         row = int(unknown[0])
-        raise _no_category(arrow[row].as_py(), attribute, row)
+        raise attribute.no_category(arrow[row].as_py(), row)
     return codes
 
 
@@ -225,17 +217,6 @@ def _fitting(attribute: Attribute, kind: Any) -> Any:
     whole = [int(category) for category in attribute.categories]
     fitting = [value if bounds.min <= value <= bounds.max else None for value in whole]
     return pa.array(fitting, kind)
-
-
-def _no_category(label: Label, attribute: Attribute, row: int) -> SchemaError:
-    texts = {str(category).strip().casefold(): category for category in attribute.categories}
-    close = difflib.get_close_matches(str(label).strip().casefold(), list(texts), n=1, cutoff=0.8)
-    hint = f" Did you mean {texts[close[0]]!r}?" if close else ""
-    return SchemaError(
-        f"{attribute.name!r} has no category {label!r}.{hint} Known: "
-        f"{known(attribute.categories)}. {ADD_OR_MAP}",
-        row=row,
-    )
 
 
 def _signed(attribute: Attribute) -> type[np.signedinteger[Any]]:

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.domain import Attribute, Domain, known
-from mdrr.errors import QueryError, SchemaError, did_you_mean
+from mdrr.domain import ADD_OR_MAP, Attribute, Domain
+from mdrr.errors import QueryError, SchemaError
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -63,12 +63,8 @@ def position(attribute: Attribute, label: object) -> int:
     """The place of a label that a query names among the attribute's categories."""
     try:
         return attribute.code(label)  # type: ignore[arg-type]  # what is no label is not found
-    except SchemaError:
-        hint = did_you_mean(label, attribute.categories) or "."
-        raise QueryError(
-            f"{attribute.name!r} has no category {label!r}{hint} Known: "
-            f"{known(attribute.categories)}"
-        ) from None
+    except SchemaError as error:
+        raise QueryError(str(error).removesuffix(f". {ADD_OR_MAP}")) from None
 
 
 def label_mask(attribute: Attribute, labels: Sequence[object]) -> Mask:

@@ -18,15 +18,7 @@ from mdrr.columns import require
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import (
-    ABSENT,
-    as_arrow,
-    decode_column,
-    encode_column,
-    is_number,
-    read_frame,
-    wrap,
-)
+from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_number, read_frame, wrap
 from mdrr.randomizer import Batch, Codes, Reports, cells_of
 from mdrr.response import check_fingerprint
 
@@ -54,12 +46,7 @@ def reported_labels() -> Iterator[None]:
 
 
 def report_codes(frame: Any, design: Design) -> Reports:
-    """A frame of reports as codes, checked against the design.
-
-    Arguments:
-        frame: labels as `randomize` gives them.
-        design: the design they were made under.
-    """
+    """A frame of reports, with labels as `randomize` gives them, as codes of the design."""
     if (stated := stated_fingerprint(frame)) is not None:
         check_fingerprint(stated, design)
     wanted = report_columns(design)
@@ -70,12 +57,7 @@ def report_codes(frame: Any, design: Design) -> Reports:
         )
     native = read_frame(frame, tuple(wanted))
     with reported_labels():
-        columns = {
-            name: _whole(native[name], name)
-            if attribute is None
-            else _reported(native[name], attribute)
-            for name, attribute in wanted.items()
-        }
+        columns = {name: _reported(native[name], name, a) for name, a in wanted.items()}
     which = _questionnaires(columns, len(native), design)
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
@@ -112,13 +94,12 @@ def report_table(reports: Reports, design: Design) -> Any:
             for name, part in zip(cluster.columns, parts, strict=True):
                 columns[name][batch.rows] = part
     fields = {
-        name: pa.array(columns[name], mask=columns[name] < 0)
-        if attribute is None
-        else decode_column(columns[name], attribute)
-        for name, attribute in wanted.items()
+        name: decode_column(columns[name], a)
+        if a
+        else pa.array(columns[name], mask=columns[name] < 0)
+        for name, a in wanted.items()
     }
-    table = pa.table(fields)
-    return table.replace_schema_metadata({FINGERPRINT: design.fingerprint})
+    return pa.table(fields).replace_schema_metadata({FINGERPRINT: design.fingerprint})
 
 
 def report_columns(design: Design) -> dict[str, Attribute | None]:
@@ -133,26 +114,25 @@ def report_columns(design: Design) -> dict[str, Attribute | None]:
     return columns | {name: None for c in codes for name in c.columns}
 
 
-def _reported(column: Any, attribute: Attribute) -> Codes:
-    """A column of reported labels as codes, −1 where there is none. Numbers are no report."""
-    codes = encode_column(column, attribute, nulls=True)
-    numbers = attribute.kind == "numeric" and is_number(as_arrow(column, attribute.name).type)
-    if numbers and (codes >= 0).any():
+def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
+    """A column of reported labels as codes, or of codes; −1 where there is none."""
+    pa = require("pyarrow", "frames")
+    arrow = as_arrow(column, name)
+    if attribute is None:
+        if pa.types.is_dictionary(arrow.type):
+            arrow = arrow.dictionary_decode()
+        try:
+            whole = arrow.cast(pa.int64())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise TallyError(f"the column {name!r} must hold whole numbers") from None
+        return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
+    codes = encode_column(arrow, attribute, nulls=True)
+    if attribute.kind == "numeric" and is_number(arrow.type) and (codes >= 0).any():
         raise TallyError(
-            f"the column {attribute.name!r} holds numbers, but reports hold bins, such as "
+            f"the column {name!r} holds numbers, but reports hold bins, such as "
             f"{attribute.categories[0]!r}. These look like true answers: randomize them first"
         )
     return codes
-
-
-def _whole(column: Any, name: str) -> npt.NDArray[np.int64]:
-    """A column of whole numbers, −1 where there is none."""
-    pa = require("pyarrow", "frames")
-    try:
-        whole = as_arrow(column, name).cast(pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise TallyError(f"the column {name!r} must hold whole numbers") from None
-    return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
 
 
 def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDArray[np.int64]:

@@ -6,7 +6,6 @@ Engines make tallies, estimators eat them. A tally adds, so chunks, days and mac
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from mdrr.design import Design
 from mdrr.errors import TallyError
-from mdrr.randomizer import Codes, Reports, code_columns, smallest_unsigned
+from mdrr.randomizer import Batch, Codes, Reports, code_columns, smallest_unsigned
 from mdrr.response import Report, check_fingerprint
 
 FORMAT = 1
@@ -70,15 +69,18 @@ class Tally:
     groups: tuple[Group, ...]
 
     def __repr__(self) -> str:
-        distinct = sum(len(group.counts) for group in self.groups)
-        return (
-            f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {distinct:,} distinct>"
-        )
+        counts = f"{self.n:,} reports, {self.distinct:,} distinct"
+        return f"<Tally of design {self.fingerprint[:12]}: {counts}>"
 
     @property
     def n(self) -> int:
         """How many people reported."""
         return sum(group.n for group in self.groups)
+
+    @property
+    def distinct(self) -> int:
+        """How many different reports there are."""
+        return sum(len(group.counts) for group in self.groups)
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -145,25 +147,26 @@ class Tally:
         return tally_codes([g[0] for g in groups], design, counts=[g[1] for g in groups])
 
 
-def tally_responses(reports: Iterable[object], design: Design) -> Tally:
-    """Count single reports, each checked against the design.
+def gathered(reports: Sequence[Report], design: Design) -> Reports:
+    """Single reports that were checked against the design, as arrays."""
+    which = np.array([report.questionnaire for report in reports], dtype=np.int64)
+    batches = []
+    for q, sizes in enumerate(design.outcomes):
+        rows = np.flatnonzero(which == q)
+        table = np.array([reports[i].codes for i in rows.tolist()], np.int64).reshape(
+            len(rows), len(sizes)
+        )
+        codes = [table[:, j].astype(smallest_unsigned(size)) for j, size in enumerate(sizes)]
+        batches.append(Batch(rows, tuple(codes)))
+    return Reports(design.fingerprint, len(reports), tuple(batches))
 
-    Arguments:
-        reports: Reports, or their JSON, parsed.
-        design: the design they were made under.
-    """
-    seen: Counter[tuple[int, tuple[int, ...]]] = Counter()
-    for given in reports:
-        report = given if isinstance(given, Report) else Report.from_dict(given)
+
+def tally_responses(reports: Iterable[object], design: Design) -> Tally:
+    """Count single reports, or their JSON, parsed, each checked against the design."""
+    made = [given if isinstance(given, Report) else Report.from_dict(given) for given in reports]
+    for report in made:
         report.check(design)
-        seen[report.questionnaire, report.codes] += 1
-    codes, counts = [], []
-    for q, questionnaire in enumerate(design.questionnaires):
-        mine = sorted((report, times) for (which, report), times in seen.items() if which == q)
-        rows = np.array([report for report, _ in mine], dtype=np.int64)
-        codes.append(list(rows.reshape(-1, len(questionnaire.clusters)).T))
-        counts.append(np.array([times for _, times in mine], dtype=np.int64))
-    return tally_codes(codes, design, counts=counts)
+    return tally_codes(gathered(made, design), design)
 
 
 def tally_codes(

@@ -31,8 +31,8 @@ DESIGN = "design survey.toml -o design.json"
         ("--size 0 --epsilon 1", "between 1 and 4 attributes"),
         ("--size 5 --epsilon 1", "between 1 and 4 attributes"),
         ("--protocol joint --size 2 --epsilon 1", "size goes with protocol 'sampled'"),
-        ("--p 0.5 --clusters smokes+age,smokes+age,visits,insured", "listed twice"),
-        ("--p 0.5 --clusters smokes+age,age+visits,insured", "'age' is in two clusters"),
+        ("--p 0.5 --clusters smokes+age,smokes+age,visits,insured", "name 'smokes', 'age' twice"),
+        ("--p 0.5 --clusters smokes+age,age+visits,insured", "name 'age' twice"),
         ("--p 0.5 --clusters smokes+age,visits", "no cluster holds 'insured'"),
         ("--p 0.5 --clusters smokes+aeg,visits,insured", "no attribute 'aeg'"),
         ("--p 0.5 --protocol clusters", "'clusters' needs clusters"),
@@ -149,7 +149,7 @@ def test_codes_out_of_range(folder, design):
     tally = json.loads((folder / "tally.json").read_text())
     tally["questionnaires"][0]["codes"][1][0] = 3
     (folder / "t.json").write_text(json.dumps(tally))
-    assert "'age' is outside 0…2" in refusal("query t.json -d design.json \"smokes == 'no'\"")
+    assert "'age' has codes outside 0…2" in refusal("query t.json -d design.json \"smokes == 'no'\"")
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import TallyError
 from mdrr.files.streams import STDIN, opened, zipping
@@ -28,7 +25,7 @@ from mdrr.files.tables import (
     write_tables,
 )
 from mdrr.files.whole import whole
-from mdrr.randomizer import Batch, Reports, smallest_unsigned
+from mdrr.randomizer import Reports
 from mdrr.report_frames import (
     FINGERPRINT,
     report_codes,
@@ -37,7 +34,7 @@ from mdrr.report_frames import (
     reported_labels,
 )
 from mdrr.response import Report, check_fingerprint
-from mdrr.tallies import Tally, tally_codes
+from mdrr.tallies import Tally, gathered, tally_codes
 
 _LINES = 1 << 16
 
@@ -50,13 +47,8 @@ def stated_fingerprint(path: str | Path) -> str | None:
         return None if stated is None else stated.decode()
     if kind == "jsonl":
         with opened(path) as (lines, _):
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    try:
-                        return _line(line).fingerprint
-                    except TallyError as error:
-                        raise error.inside(f"{str(path)!r}: line {number}") from None
-        return None
+            first = next(_parsed(path, lines), None)
+        return None if first is None else first.fingerprint
     if str(path) == STDIN or not sidecar(path).exists():
         return None
     try:
@@ -95,7 +87,7 @@ def read_reports(
     with reported_labels():
         for table in read_tables(path, attributes, numbers, on_progress):
             with placed(path, before):
-                codes = report_codes(_numbered(table, numbers), design)
+                codes = report_codes(table, design)
             yield codes
             before += codes.n
 
@@ -132,7 +124,7 @@ def tally_files(
         for chunk in read_reports(path, design, _share_of(on_progress, i, len(paths))):
             stack.append(tally_codes(chunk, design))
             # Merging equals keeps the work within a logarithm of the number of chunks.
-            while len(stack) > 1 and _distinct(stack[-2]) <= 2 * _distinct(stack[-1]):
+            while len(stack) > 1 and stack[-2].distinct <= 2 * stack[-1].distinct:
                 stack.append(stack.pop() + stack.pop())
     if not stack:
         raise TallyError("there are no reports to tally")
@@ -140,10 +132,6 @@ def tally_files(
     while stack:
         total = stack.pop() + total
     return total
-
-
-def _distinct(tally: Tally) -> int:
-    return sum(len(group.counts) for group in tally.groups)
 
 
 def _share_of(
@@ -154,71 +142,42 @@ def _share_of(
     return lambda share: on_progress((file + share) / files)
 
 
-def _numbered(table: Any, names: Sequence[str]) -> Any:
-    """The same table with some columns as numbers, where a CSV file gave them as text."""
-    pa = require("pyarrow", "frames")
-    for name in names:
-        at = table.schema.get_field_index(name)
-        if pa.types.is_dictionary(table.schema.field(at).type):
-            try:
-                numbers = table.column(at).cast(pa.string()).cast(pa.int64())
-            except pa.ArrowInvalid:
-                raise TallyError(f"the column {name!r} must hold whole numbers") from None
-            table = table.set_column(at, name, numbers)
-    return table
-
-
 def _read_lines(
     path: str | Path, design: Design, on_progress: OnProgress | None
 ) -> Iterator[Reports]:
     with opened(path) as (lines, share):
-        rows: list[list[tuple[int, ...]]] = [[] for _ in design.questionnaires]
-        where: list[list[int]] = [[] for _ in design.questionnaires]
-        held, seen = 0, False
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                report = _line(line)
-                report.check(design)
-            except TallyError as error:
-                raise error.inside(f"{str(path)!r}: line {number}") from None
-            rows[report.questionnaire].append(report.codes)
-            where[report.questionnaire].append(held)
-            held += 1
-            if held == _LINES:
-                yield _chunk(rows, where, design)
-                rows, where = [[] for _ in rows], [[] for _ in rows]
-                held, seen = 0, True
-                if on_progress is not None:
-                    on_progress(share())
-        if held:
-            yield _chunk(rows, where, design)
-        elif not seen:
+        reports, held = _parsed(path, lines, design), 0
+        while chunk := list(islice(reports, _LINES)):
+            held += len(chunk)
+            yield gathered(chunk, design)
+            if on_progress is not None:
+                on_progress(share())
+        if not held:
             raise TallyError(f"{str(path)!r} holds no reports")
 
 
-def _line(text: bytes) -> Report:
-    """The report on a line of a file."""
-    decoded = text.decode("utf-8")
+def _parsed(
+    path: str | Path, lines: Iterable[bytes], design: Design | None = None
+) -> Iterator[Report]:
+    """The report on each line that is not blank, checked against the design if one is given."""
+    for number, line in enumerate(lines, start=1):
+        text = line.decode("utf-8")
+        if not text.strip():
+            continue
+        try:
+            report = Report.from_dict(_json(text))
+            if design is not None:
+                report.check(design)
+        except TallyError as error:
+            raise error.inside(f"{str(path)!r}: line {number}") from None
+        yield report
+
+
+def _json(text: str) -> object:
     try:
-        fields = json.loads(decoded)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise TallyError("not a report. A report is a JSON object with 'codes'") from None
-    return Report.from_dict(fields)
-
-
-def _chunk(rows: list[list[tuple[int, ...]]], where: list[list[int]], design: Design) -> Reports:
-    batches = []
-    for codes, at, questionnaire in zip(rows, where, design.questionnaires, strict=True):
-        clusters = questionnaire.clusters
-        array = np.array(codes, dtype=np.int64).reshape(len(codes), len(clusters))
-        columns = tuple(
-            array[:, j].astype(smallest_unsigned(cluster.matrix.outcomes))
-            for j, cluster in enumerate(clusters)
-        )
-        batches.append(Batch(np.array(at, dtype=np.int64), columns))
-    return Reports(design.fingerprint, sum(len(at) for at in where), tuple(batches))
 
 
 def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -> int:

@@ -15,16 +15,10 @@ from mdrr.labels import as_arrow, label_type
 
 
 def typed_column(column: Any, attribute: Attribute) -> Any:
-    """A dictionary column of texts as labels, or as numbers to be binned.
+    """A dictionary column of texts as labels, or as numbers to be binned, for `encode_column`.
 
-    Arguments:
-        column: PyArrow dictionary of text.
-        attribute: what was asked. Integers may be written `1` or `1.0`, booleans in any case or as
-            `0` and `1`. A numeric attribute's texts are its bins' labels, or else numbers.
-
-    Returns:
-        A PyArrow array for `encode_column`. A text that stands for nothing stays as it is, for
-        `encode_column` to refuse.
+    Integers may be written `1` or `1.0`, booleans in any case or as `0` and `1`. A numeric
+    attribute's texts are its bins' labels, or else numbers.
     """
     pa = require("pyarrow", "frames")
     arrow = as_arrow(column, attribute.name)
@@ -41,14 +35,13 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
                     "with a point, as in 3.5",
                     row=_first(arrow, i),
                 )
-            _refuse(words[i], attribute, _first(arrow, i))
+            if words[i] not in attribute.categories:
+                raise attribute.no_category(words[i], _first(arrow, i))
         raise SchemaError(f"the column {attribute.name!r} mixes numbers and bins. Use either")
     spelled = spellings(attribute)
     for i, word in enumerate(words):
         if word not in spelled:
-            if label_type(attribute) == pa.string():
-                return arrow
-            _refuse(word, attribute, _first(arrow, i))
+            raise attribute.no_category(word, _first(arrow, i))
     values = pa.array([spelled[word] for word in words], label_type(attribute))
     return pa.DictionaryArray.from_arrays(arrow.indices, values)
 
@@ -56,14 +49,6 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
 def _first(arrow: Any, word: int) -> int:
     """The first row that has a word of the dictionary."""
     return int(arrow.indices.index(word).as_py())
-
-
-def _refuse(word: str, attribute: Attribute, row: int) -> None:
-    """Refuse a text that is no category, naming the row."""
-    try:
-        attribute.code(word)
-    except SchemaError as error:
-        raise SchemaError(str(error), row=row) from None
 
 
 def spellings(attribute: Attribute) -> dict[str, Label]:

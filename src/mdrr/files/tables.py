@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from mdrr.columns import require
-from mdrr.domain import Attribute, Domain, known
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.files.spelling import typed_column
 from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
 from mdrr.files.whole import whole, write_text
 from mdrr.frames import encode
+from mdrr.labels import need_columns
 from mdrr.randomizer import Codes
 
 OnProgress: TypeAlias = Callable[[float], None]
@@ -191,7 +192,7 @@ def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
 def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
     pa = require("pyarrow", "frames")
     schema = _parquet_file(path, []).schema_arrow
-    _need_columns(path, schema.names, names)
+    need_columns(repr(str(path)), schema.names, names)
     texts = [n for n in names if pa.types.is_string(schema.field(n).type)]
     file, done = _parquet_file(path, texts), 0
     try:
@@ -233,7 +234,7 @@ def _csv(
             refuse_zipped(first, path)
             header = _header(path, first, delimiter)
             _check_delimiter(path, header, delimiter)
-            _need_columns(path, header, names)
+            need_columns(repr(str(path)), header, names)
             reader = arrow_csv.open_csv(
                 Rejoined(first, stream),
                 read_options=read,
@@ -284,16 +285,4 @@ def _check_delimiter(path: str | Path, header: Sequence[str], delimiter: str) ->
             raise SchemaError(
                 f"{str(path)!r}: the columns are separated by {other!r}. Save the file with "
                 f"{wanted}{advice}"
-            )
-
-
-def _need_columns(path: str | Path, names: Sequence[str], wanted: Sequence[str]) -> None:
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise SchemaError(f"{str(path)!r} has two columns named {name!r}. Rename or drop one")
-    for name in wanted:
-        if name not in names:
-            raise SchemaError(
-                f"{str(path)!r} has no column {name!r}. It has {known(names)}. Rename the column, "
-                "or use the design these records belong to"
             )
