@@ -59,7 +59,7 @@ class Cluster:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns its reports fill; one of numbers where a report is no cell of labels."""
+        """The columns of its reports: one per attribute, or one of codes if these are no labels."""
         return self.attributes if self.matrix.reports_cells else (f"{self.name} (code)",)
 
 

@@ -49,7 +49,7 @@ def randomize(
         design: how to randomize.
         source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
         keep_index: give the reports the index of a pandas frame. It links every report to its
-            person and is not randomized, so it is left behind by default.
+            person and is not randomized, so it is dropped by default.
 
     Returns:
         The same kind of frame, in the same row order, with the design's columns only; numbers come
@@ -108,7 +108,7 @@ def _are_codes(reports: Sequence[Any], counts: object) -> bool:
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
-    """The domain that occurs in a frame, for simulation only: on private data it is a leak.
+    """The categories that occur in a frame: simulation only, as on private data they reveal them.
 
     Arguments:
         frame: true records.

@@ -75,7 +75,7 @@ def independent(
         epsilon: instead of p, the whole budget (split so that every attribute gets the same p),
             or one budget per attribute, `{name: ε}`.
         ordered: the matrix of ordinal and numeric attributes: `"constant"` as for all others, or
-            `"banded"`, which spends the same ε and prefers near answers to far ones.
+            `"banded"`, which spends the same ε and makes near answers likelier than far ones.
 
     Example:
         >>> from mdrr.domain import Attribute
@@ -194,9 +194,9 @@ def sampled(
 ) -> Design:
     """A split questionnaire: each person reports a random subset of the attributes, jointly.
 
-    She spends the whole budget on the few attributes she is asked, so they are nearly exact where
-    the whole record would drown. All subsets of the size are used, or a balanced choice of them
-    when there are more than 2048.
+    She spends the whole budget on the few attributes she is asked, so there is less noise in them
+    than in a whole record at the same ε. All subsets of the size are used, or a balanced choice of
+    them if there are more than 2048.
 
     Arguments:
         domain: what can be asked.

@@ -48,7 +48,7 @@ class SystemSource:
 
 
 class SeededSource:
-    """A reproducible stream, for tests and simulation only: who knows the seed undoes the noise.
+    """A reproducible stream, for tests and simulation: who knows the seed can undo the noise.
 
     The stream is AES-256-CTR under SHA-256 of the seed, and does not depend on how it is cut.
 

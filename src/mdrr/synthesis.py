@@ -48,10 +48,10 @@ def synthesize(
     Arguments:
         estimate: the joint distribution.
         n: how many records; as many as people reported by default.
-        how: `"sample"` draws records, at any dimension; their tables are the estimate's but for the
-            chance of the draw. `"repeat"` is the paper's: each combination is repeated as its
-            frequency dictates (largest remainder, the same every time). It drops every combination
-            that is rarer than about one in n, so keep it for domains much smaller than n.
+        how: `"sample"` draws records at random; their tables differ from the estimate's only by
+            chance. `"repeat"` is the paper's way: each combination is repeated in proportion to
+            its probability (largest remainder), without chance. It drops combinations that are
+            rarer than about one in n, so use it only if n is much larger than the domain.
         seed: for `"sample"`, to get the same records again.
         backend: `"polars"`, `"pandas"` or `"pyarrow"`.
     """

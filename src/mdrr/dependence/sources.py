@@ -98,11 +98,11 @@ def dependences(
         design: how they were made.
         measure: `auto` is |r| of two ordered attributes and V of others; `cramers_v`; `pearson` or
             `covariance` (without its sign), if all attributes are ordered.
-        debiased: invert the randomization; otherwise the reports are read as they stand,
-            attenuated, as the paper does, which may also reorder pairs. They have no intervals.
-        attributes: some of them only.
-        level: of the intervals, for the population the people are a sample of; None leaves them
-            out and is faster.
+        debiased: take the randomization out. Otherwise the dependences are those of the reports, as
+            in the paper: they are too small, may be in another order, and have no intervals.
+        attributes: only these attributes.
+        level: the confidence level of the intervals, which are about the population the people are
+            a sample of. None leaves the intervals out and is faster.
 
     Returns:
         The dependences of all pairs; every pair must have been reported by somebody.

@@ -71,10 +71,13 @@ def estimate(tally: Tally, design: Design, method: str = "auto", **options: Any)
     Arguments:
         tally: the reports.
         design: the design they were made under.
-        method: which estimator; `mdrr.estimation.METHODS` lists them. The default chooses with
-            held-out reports and says in `.notes` what it chose. `.notes["warnings"]` says why
-            these may not be randomized reports, if anything speaks against it.
+        method: which estimator; `mdrr.estimation.METHODS` lists them. The default mixes several
+            models, as held-out people suggest.
         options: passed to the estimator.
+
+    Returns:
+        The estimate. `.notes` says how it was made; `.notes["warnings"]` says why these may not be
+        randomized reports, if anything speaks against it.
 
     Example:
         >>> import numpy as np

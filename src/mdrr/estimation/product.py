@@ -34,8 +34,7 @@ def product(
             smoothed EM instead, whose inverse would be mostly noise.
 
     Returns:
-        An estimate whose joint is a product of factors. That clusters are independent is assumed:
-        a count over several may lie outside its own interval before that is made to hold it.
+        An estimate whose joint is a product of factors. It assumes that clusters are independent.
     """
     evidence = Evidence(tally, design)
     if projection == "bayes" and len(design.questionnaires) > 1:

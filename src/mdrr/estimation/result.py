@@ -190,7 +190,7 @@ class Estimate:
         return f"<Estimate by {self.method}: {self.n:,} people, {len(self.domain)} attributes>"
 
     def table(self, *names: str, level: float = 0.95) -> Table:
-        """The distribution of some attributes, a proper one.
+        """The estimated distribution of some attributes.
 
         Arguments:
             names: the attributes, at least one; the axes come in this order.

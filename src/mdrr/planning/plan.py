@@ -143,26 +143,28 @@ def plan(
 
     The candidates are RR-Independent, RR-Joint, RR-Clusters at several sizes (with dependences),
     sampled subsets of 1, 2, … attributes, and the split questionnaire whose subsets and shares of
-    people are optimal for the workload. A pair is answered by its unbiased table, by the product of
-    its margins, or between them, whichever errs less, and a wider table by its own or by its pairs;
-    without `dependences`, Cramér's V of every pair is taken to be 0.2, and designs that would never
-    find out, since nobody is asked some pair, come last. Errors are those expected of the default
-    estimator; what three attributes do beyond their pairs is not foreseen.
+    people are optimal for the workload. Errors are those expected of the default estimator. A pair
+    is estimated by its unbiased table, by the product of its margins, or between them, whichever
+    errs less. A wider table is estimated by its own reports or by its pairs. What three attributes
+    do beyond their pairs is not predicted.
+
+    Without `dependences`, Cramér's V of every pair is taken to be 0.2. Designs in which nobody is
+    asked some pair then come last, since they could not show its dependence.
 
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
-    for the others with `dependences`, and pool both with `mdrr.pool`: nobody answers twice.
+    for the others with `dependences`, and pool both with `mdrr.pool`. Nobody should answer twice.
 
     Arguments:
         domain: what is asked.
         n: how many people will report.
         epsilon: the budget of each person.
         dependences: from a pilot or a secure sum, if any.
-        workload: `"both"` for all attributes and all pairs (each kind is half of the matter),
-            `"pairs"`, `"singles"`, or the attributes of each table that matters.
+        workload: the tables that matter. `"both"` (all attributes and all pairs, each kind counting
+            one half), `"pairs"`, `"singles"`, or the attributes of each table.
         coverage: the share of a table's combinations in a typical count.
-        worth: of `"both"`, how much single attributes come first: a per cent of their error is
-            worth so many per cent of the pairs'. Large numbers ask more people about one attribute
-            alone, small ones more about several.
+        worth: the weight of the single attributes' error against that of wider tables, in the
+            ranking. With a large weight more people are asked one attribute alone, with a small
+            one more are asked several.
 
     Returns:
         The plan; `.design` is the best design.

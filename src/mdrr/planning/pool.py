@@ -12,10 +12,10 @@ from mdrr.tallies import Group, Tally, merged
 def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     """One tally and one design out of several over the same domain, for any estimator.
 
-    A pilot and a main survey, or the old and the new version of one. The pooled design has the
-    questionnaires of all of them, those that ask the same in the same way once, weighted by how
-    many people answered each, so its ε is the largest of theirs; that is what a person spent only
-    if nobody took part twice.
+    Pool a pilot and a main survey, or the old and the new version of one survey. The pooled design
+    has the questionnaires of all of them, weighted by how many people answered each; those that ask
+    the same in the same way are there once. Its ε is the largest of theirs. A person spent no more
+    than that only if nobody took part twice.
 
     Arguments:
         surveys: the tally and the design of each.

@@ -50,9 +50,9 @@ of plans on four data sets of the benchmark at ε = 1 to 4, one seed each; none 
 
 
 WORTH = 5.0
-"""Single attributes come first: a per cent of their error is worth so many per cent of others'. At
-small budgets they then lose about a tenth to the best design for them alone. Chosen by that, among
-bounds of a twentieth, a tenth and a fifth, on the benchmark's data sets that are not held out."""
+"""Weight of the single attributes' error against that of wider tables: they come first. At small
+budgets their error is then about a tenth above that of the best design for them alone. The weight
+was chosen for that, among a twentieth, a tenth and a fifth, on data sets that are not held out."""
 
 
 GUESSWORK = 0.5
@@ -73,12 +73,12 @@ class Predicted:
         worst: the largest such error of a table.
         forged: how many people one forged report adds to a cell at most, the worst table.
         covered: whether somebody is asked each pair of a table's attributes together.
-        loss: what designs are ranked by, ln(error) of the workload's tables of one kind; of both,
-            ln(error of wider tables) + worth·ln(error of single attributes). It takes margins for
-            unknown: where they are even a guess would be right, but nobody asks for a guess.
-        guess: how much of the single attributes' answers is a guess, 0 to 1: V/(V + S), the mean.
-            Near 1 the error is what the margins differ from even ones by, if they are known, and
-            else what distributions drawn evenly do; real ones may differ by more.
+        loss: what designs are ranked by. ln(error) if the workload's tables are of one kind,
+            otherwise ln(error of wider tables) + worth·ln(error of single attributes). It takes
+            margins to be unknown: a design must not win because a guess happens to be right.
+        guess: how much of the single attributes' answers is a guess, 0 to 1: the mean of V/(V + S).
+            Near 1 the error is how far the margins are from even ones, if they are known.
+            Otherwise it is how far evenly drawn distributions are; real ones may be further.
         alone: the mean error of the workload's single attributes, None if it has none.
         together: the mean error of its wider tables, None likewise.
     """
@@ -114,7 +114,7 @@ def predict(
         tables: which attributes are counted together.
         dependences: from a pilot, if any.
         coverage: σ, the share of a table's combinations in a count.
-        worth: how many per cent of wider tables' error one of single attributes' is worth.
+        worth: the weight of the single attributes' error against that of wider tables.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain

@@ -1,4 +1,4 @@
-"""How accurate a design is before anyone is asked: the paper's error theory, corrected to π̂."""
+"""How accurate a design is before anyone is asked: the paper's error theory, for λ̂ and for π̂."""
 
 from __future__ import annotations
 
