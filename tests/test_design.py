@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from mdrr.design import Cluster, Design, Questionnaire, draw_bytes
+from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError, SchemaError
 from mdrr.matrix import constant_matrix
 from mdrr.protocols import clustered, independent, sampled
+from mdrr.respondent import draw_bytes
 from tests.cases import banded, designs, domain_of, mixed_matrices, unequal_questionnaires, uneven
 
 AB = domain_of(2, 3)

@@ -26,11 +26,9 @@ def require(module: str, extra: str) -> Any:
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
-    """A data frame of named columns.
+    """A data frame of columns by name.
 
-    Arguments:
-        columns: arrays or lists by column name.
-        backend: `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
+    `backend` is `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
     """
     if backend is None:
         backend = next((name for name in BACKENDS if importlib.util.find_spec(name)), "polars")

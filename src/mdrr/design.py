@@ -17,7 +17,7 @@ from mdrr.domain import Domain
 from mdrr.errors import DesignError
 from mdrr.matrix import TOTALS, Matrix, matrix_from_dict
 from mdrr.matrix.protocol import add_up
-from mdrr.respondent import fingerprint
+from mdrr.respondent import draw_bytes, fingerprint, record_bytes
 
 FORMAT = 1
 """The version of the design's JSON form."""
@@ -211,11 +211,7 @@ class Design:
     @cached_property
     def record_bytes(self) -> int:
         """Random bytes one person uses, the same whatever she is asked and answers."""
-        longest = max(
-            sum(draw_bytes(cluster.matrix.total) for cluster in q.clusters)
-            for q in self.questionnaires
-        )
-        return self.selection_bytes + longest
+        return record_bytes(self.to_dict())
 
     def shape(self, cluster: Cluster) -> tuple[int, ...]:
         """The category counts of a cluster's attributes."""
@@ -287,19 +283,7 @@ class Design:
 
 
 def _questionnaire(fields: Mapping[str, Any]) -> Questionnaire:
-    return Questionnaire(
-        tuple(
-            Cluster(tuple(c["attributes"]), matrix_from_dict(c["matrix"]))
-            for c in fields["clusters"]
-        ),
-        fields.get("weight", 1),
-    )
-
-
-def draw_bytes(total: int) -> int:
-    """The bytes of one uniform draw on [0, total).
-
-    >>> [draw_bytes(total) for total in TOTALS]
-    [2, 4, 6]
-    """
-    return (total.bit_length() - 1) // 8
+    clusters = [
+        Cluster(tuple(c["attributes"]), matrix_from_dict(c["matrix"])) for c in fields["clusters"]
+    ]
+    return Questionnaire(tuple(clusters), fields.get("weight", 1))

@@ -20,17 +20,12 @@ _QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|`([^`]+)`""")
 
 
 def parse(text: str, domain: Domain) -> list[Term]:
-    """The terms of a conjunction written as an expression.
+    """The terms of a conjunction written as an expression about a domain's attributes.
 
-    Arguments:
-        text: the expression; attribute names that are not identifiers stand in backticks.
-        domain: what the names and labels refer to.
-
-    Example:
-        >>> from mdrr.domain import Attribute
-        >>> d = Domain((Attribute("marital-status", ("single", "married")),))
-        >>> parse("`marital-status` != 'single'", d)[0].mask
-        array([False,  True])
+    >>> from mdrr.domain import Attribute
+    >>> d = Domain((Attribute("marital-status", ("single", "married")),))
+    >>> parse("`marital-status` != 'single'", d)[0].mask
+    array([False,  True])
     """
     quoted: dict[str, str] = {}
     prefix = "_q"

@@ -41,11 +41,11 @@ class Quantile:
 
 
 def histogram(estimate: Estimate, name: str, *, level: float = 0.95) -> Histogram:
-    """The distribution of an ordered attribute over its bins.
+    """The distribution of an ordinal or numeric attribute over its bins.
 
     Arguments:
         estimate: from any method.
-        name: an ordinal or numeric attribute.
+        name: the attribute.
         level: the confidence level of each bin's interval.
     """
     attribute = _ordered(estimate, name)

@@ -94,21 +94,17 @@ class _Seen:
 def doubts(tally: Tally, design: Design, *, rate: float = FALSE_ALARMS) -> tuple[str, ...]:
     """What speaks against these being randomized reports, in sentences; none if nothing does.
 
-    Arguments:
-        tally: the reports.
-        design: the design they are said to be made under.
-        rate: how likely, at most, reports that were made under the design are doubted, whatever
-            the true answers are.
+    `rate` is how likely, at most, reports that were made under the design are doubted, whatever
+    the true answers are.
 
-    Example:
-        >>> from mdrr.domain import Attribute, Domain
-        >>> from mdrr.protocols import independent
-        >>> from mdrr.tallies import tally_codes
-        >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
-        >>> doubts(tally_codes([[[0, 1]]], design, counts=[[700, 300]]), design)
-        ()
-        >>> print(doubts(tally_codes([[[0, 1]]], design, counts=[[999, 1]]), design)[0][:75])
-        a: 1 of 1,000 reports say 'y', but at least about 250 randomized ones would
+    >>> from mdrr.domain import Attribute, Domain
+    >>> from mdrr.protocols import independent
+    >>> from mdrr.tallies import tally_codes
+    >>> design = independent(Domain((Attribute("a", ("x", "y")),)), p=0.5)
+    >>> doubts(tally_codes([[[0, 1]]], design, counts=[[700, 300]]), design)
+    ()
+    >>> print(doubts(tally_codes([[[0, 1]]], design, counts=[[999, 1]]), design)[0][:75])
+    a: 1 of 1,000 reports say 'y', but at least about 250 randomized ones would
     """
     tally.check(design)
     gathered = _gathered(tally, design)

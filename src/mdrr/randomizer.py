@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.design import Cluster, Design, draw_bytes
+from mdrr.design import Cluster, Design
 from mdrr.errors import MdrrError, SchemaError
+from mdrr.respondent import draw_bytes
 from mdrr.source import Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]

@@ -68,7 +68,7 @@ def respond(
 
     def uniform(total: int) -> int:
         nonlocal used
-        size = (total.bit_length() - 1) // 8
+        size = draw_bytes(total)
         used += size
         return int.from_bytes(stream[used - size : used], "little")
 
@@ -159,11 +159,8 @@ def _checked(design: Mapping[str, Any]) -> str:
     questionnaires = design["questionnaires"]
     for q in questionnaires:
         asked = [name for c in q["clusters"] for name in c["attributes"]]
-        if (
-            not asked
-            or len(set(asked)) < len(asked)
-            or not all(c["attributes"] for c in q["clusters"])
-        ):
+        empty = not asked or not all(c["attributes"] for c in q["clusters"])
+        if empty or len(set(asked)) < len(asked):
             raise DesignError("a questionnaire asks nothing, or an attribute twice")
         if type(q["weight"]) is not int or q["weight"] < 1:
             raise DesignError(
@@ -214,17 +211,20 @@ def _whole(value: object) -> bool:
     return all(map(_whole, value)) if isinstance(value, list | tuple) else type(value) is int
 
 
+def draw_bytes(total: int) -> int:
+    """The bytes of one uniform draw on [0, total).
+
+    >>> [draw_bytes(total) for total in TOTALS]
+    [2, 4, 6]
+    """
+    return (total.bit_length() - 1) // 8
+
+
 def record_bytes(design: Mapping[str, Any]) -> int:
     """How many random bytes one person uses."""
-    questionnaires = design["questionnaires"]
-    longest: int = max(
-        sum((total_of(c["matrix"]).bit_length() - 1) // 8 for c in q["clusters"])
-        for q in questionnaires
-    )
-    if len(questionnaires) == 1:
-        return longest
-    selection: int = (sum(q["weight"] for q in questionnaires).bit_length() - 1) // 8
-    return selection + longest
+    asked = design["questionnaires"]
+    longest = max(sum(draw_bytes(total_of(c["matrix"])) for c in q["clusters"]) for q in asked)
+    return longest + (draw_bytes(sum(q["weight"] for q in asked)) if len(asked) > 1 else 0)
 
 
 def position(labels: list[Any], label: object, name: str) -> int:

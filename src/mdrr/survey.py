@@ -8,7 +8,8 @@ for each category). `title`, `introduction` and default `[design]` settings are 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,6 @@ _GOES_WITH = {
     "report": "sampled",
     "ordered": "independent",
 }
-
 _ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "question", "labels")
 _SURVEY_KEYS = ("title", "introduction", "design", "attributes")
 
@@ -89,11 +89,9 @@ class Settings:
                 f"there is no protocol {self.protocol!r}. Known: {known(PROTOCOLS)}"
                 f"{did_you_mean(self.protocol, PROTOCOLS)}"
             )
-        for key in ("p", "size", "epsilon"):
+        numbers = {"p": int | float, "size": int, "epsilon": int | float | Mapping}
+        for key, wanted in numbers.items():
             value = getattr(self, key)
-            wanted: Any = int if key == "size" else (int | float)
-            if key == "epsilon" and isinstance(value, Mapping):
-                continue
             if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
                 raise DesignError(f"{key} = {value!r} is not a number")
         if self.protocol == "clusters" and self.clusters is None:
@@ -176,45 +174,46 @@ class Survey:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
         """Read a survey from the values a TOML file holds."""
-        _only(content, _SURVEY_KEYS, where)
-        listed = content.get("attributes")
-        if not isinstance(listed, list) or not listed:
-            raise SchemaError(f"{where}: no [[attributes]]. Declare one table per question")
-        questions = tuple(_question(f, i, where) for i, f in enumerate(listed, start=1))
-        try:
-            survey = cls(
-                title=_text(content, "title", where),
-                questions=questions,
-                introduction=_text(content, "introduction", where),
-                settings=_settings(content.get("design"), where),
+        with _within(where):
+            _only(content, _SURVEY_KEYS)
+            listed = content.get("attributes")
+            if not isinstance(listed, list) or not listed:
+                raise SchemaError("no [[attributes]]. Declare one table per question")
+            return cls(
+                title=_text(content, "title"),
+                questions=tuple(_question(each, i) for i, each in enumerate(listed, start=1)),
+                introduction=_text(content, "introduction"),
+                settings=_settings(content["design"]) if "design" in content else None,
             )
-        except SchemaError as error:
-            raise SchemaError(f"{where}: {_bare(error, where)}") from None
-        return survey
 
 
-def _question(content: Any, number: int, where: str) -> Question:
-    if not isinstance(content, Mapping):
-        raise SchemaError(f"{where}: attribute {number} is not a table. Write [[attributes]]")
-    here = f"{where}: attribute {number}"
-    if "name" in content:
-        here += f" ({content['name']!r})"
-    _only(content, _ATTRIBUTE_KEYS, here)
-    for key in ("categories", "edges"):
-        if key in content and not isinstance(content[key], list):
-            raise SchemaError(f"{here}: {key} = {content[key]!r} is not a list")
-    kind = {"kind": "numeric"} if "edges" in content and "kind" not in content else {}
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    """Errors say where in the file they are."""
     try:
-        attribute = Attribute.from_dict({**content, **kind})
+        yield
+    except MdrrError as error:
+        raise SchemaError(f"{where}: {error}") from None
+
+
+def _question(content: Any, number: int) -> Question:
+    named = isinstance(content, Mapping) and "name" in content
+    with _within(f"attribute {number}" + (f" ({content['name']!r})" if named else "")):
+        if not isinstance(content, Mapping):
+            raise SchemaError("not a table. Write [[attributes]]")
+        _only(content, _ATTRIBUTE_KEYS)
+        for key in ("categories", "edges"):
+            if key in content and not isinstance(content[key], list):
+                raise SchemaError(f"{key} = {content[key]!r} is not a list")
+        kind = {"kind": "numeric"} if "edges" in content else {}
+        attribute = Attribute.from_dict({**kind, **content})
         labels = _labels(content.get("labels", {}), attribute)
-        return Question(attribute, _text(content, "question", here), labels)
-    except SchemaError as error:
-        raise SchemaError(f"{here}: {_bare(error, here)}") from None
+        return Question(attribute, _text(content, "question"), labels)
 
 
 def _labels(given: object, attribute: Attribute) -> tuple[str, ...]:
     """The words for each category; a boolean or integer category is a key in its TOML spelling."""
-    keys = tuple(_key(category) for category in attribute.categories)
+    keys = [str(c).lower() if isinstance(c, bool) else str(c) for c in attribute.categories]
     if not isinstance(given, Mapping):
         raise SchemaError('labels must be a table, as in labels = { F = "Female" }')
     for key, text in given.items():
@@ -225,44 +224,30 @@ def _labels(given: object, attribute: Attribute) -> tuple[str, ...]:
     return tuple(given.get(key, key) for key in keys)
 
 
-def _key(category: object) -> str:
-    return str(category).lower() if isinstance(category, bool) else str(category)
-
-
-def _settings(content: object, where: str) -> Settings | None:
-    if content is None:
-        return None
-    here = f"{where}: [design]"
-    if not isinstance(content, Mapping):
-        raise SchemaError(f"{here} is not a table")
-    _only(content, tuple(f.name for f in fields(Settings)), here)
-    clusters = content.get("clusters")
-    if clusters is not None:
-        if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
-            raise SchemaError(f"{here}: clusters is a list of lists, as in [['a', 'b'], ['c']]")
-        clusters = tuple(tuple(cluster) for cluster in clusters)
-    try:
+def _settings(content: object) -> Settings:
+    with _within("[design]"):
+        if not isinstance(content, Mapping):
+            raise SchemaError("not a table")
+        _only(content, tuple(f.name for f in fields(Settings)))
+        clusters = content.get("clusters")
+        if clusters is not None:
+            if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
+                raise SchemaError("clusters is a list of lists, as in [['a', 'b'], ['c']]")
+            clusters = tuple(tuple(cluster) for cluster in clusters)
         return Settings(**{**content, "clusters": clusters})
-    except MdrrError as error:
-        raise SchemaError(f"{here}: {error}") from None
 
 
-def _only(content: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
+def _only(content: Mapping[str, Any], keys: tuple[str, ...]) -> None:
     for key in content:
         if key not in keys:
             raise SchemaError(
-                f"{where}: there is no key {key!r}. Known: {known(keys, limit=len(keys))}"
+                f"there is no key {key!r}. Known: {known(keys, limit=len(keys))}"
                 f"{did_you_mean(key, keys)}"
             )
 
 
-def _text(content: Mapping[str, Any], key: str, where: str) -> str:
+def _text(content: Mapping[str, Any], key: str) -> str:
     value = content.get(key, "")
     if not isinstance(value, str):
-        raise SchemaError(f"{where}: {key} = {value!r} is not text")
+        raise SchemaError(f"{key} = {value!r} is not text")
     return value
-
-
-def _bare(error: SchemaError, where: str) -> str:
-    """An error's text without the place, so that the place is said once."""
-    return str(error).removeprefix(f"{where}: ")

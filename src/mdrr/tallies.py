@@ -177,10 +177,8 @@ def tally_codes(
 ) -> Tally:
     """Count distinct reports given as codes, checking every code against the design.
 
-    Arguments:
-        codes: what `randomize_codes` gives, or per questionnaire one integer array per cluster.
-        design: the design the reports were made under.
-        counts: how often each report occurs; once by default.
+    The codes are what `randomize_codes` gives, or per questionnaire one integer array per cluster;
+    `counts` says how often each of these occurs, once by default.
     """
     if isinstance(codes, Reports):
         if counts is not None:

@@ -63,10 +63,7 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
 def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
     """The weight of each report, `(n,)`: n times its share of the adjusted distribution.
 
-    Arguments:
-        reports: all that were tallied, or some of them.
-        tally: the tally the estimate was made from.
-        estimate: what `mdrr.estimation.adjust` gave.
+    The reports are all that the estimate's tally counts, or some of them.
     """
     found = estimate.notes.get("adjustment")
     if not isinstance(found, Adjustment) or len(tally.groups) != 1:

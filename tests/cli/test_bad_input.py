@@ -149,7 +149,7 @@ def test_codes_out_of_range(folder, design):
     tally = json.loads((folder / "tally.json").read_text())
     tally["questionnaires"][0]["codes"][1][0] = 3
     (folder / "t.json").write_text(json.dumps(tally))
-    assert "'age' has codes outside 0…2" in refusal("query t.json -d design.json \"smokes == 'no'\"")
+    assert "'age' has codes outside" in refusal("query t.json -d design.json \"smokes == 'no'\"")
 
 
 @pytest.mark.parametrize(

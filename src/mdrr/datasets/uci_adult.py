@@ -31,11 +31,7 @@ PAPER: tuple[str, ...] = (
 )
 """The eight attributes of the paper's experiments: 9·16·7·15·6·5·2·2 = 1,814,400 combinations."""
 
-FILES: dict[str, tuple[str, ...]] = {
-    "train": ("adult-train.parquet",),
-    "test": ("adult-test.parquet",),
-    "all": ("adult-train.parquet", "adult-test.parquet"),
-}
+PARTS = {"train": ("train",), "test": ("test",), "all": ("train", "test")}
 
 
 def _nominal(name: str, listed: str, missing: str | None = None) -> Attribute:
@@ -78,8 +74,7 @@ ADULT = Domain(
             missing="?",
         ),
         _nominal(
-            "relationship",
-            "Wife, Own-child, Husband, Not-in-family, Other-relative, Unmarried",
+            "relationship", "Wife, Own-child, Husband, Not-in-family, Other-relative, Unmarried"
         ),
         _nominal("race", "White, Asian-Pac-Islander, Amer-Indian-Eskimo, Other, Black"),
         _nominal("sex", "Female, Male"),
@@ -122,9 +117,6 @@ def adult_domain(columns: Columns = "paper") -> Domain:
         columns: "paper" (the eight attributes of its experiments, in the paper's order), "all"
             (the fifteen published columns), or column names in the order wanted.
 
-    Returns:
-        The domain; see `mdrr.domain`.
-
     Example:
         >>> adult_domain().shape
         (9, 16, 7, 15, 6, 5, 2, 2)
@@ -137,25 +129,23 @@ def adult_domain(columns: Columns = "paper") -> Domain:
 def adult(part: Part = "train", *, columns: Columns = "paper", backend: Backend = "polars") -> Any:
     """Load the records of Adult, in published order: labels as text, numbers as integers.
 
+    There are no missing values: "?" is a category.
+
     Arguments:
         part: "train" (32,561 records), "test" (16,281), or "all" (train, then test).
         columns: as in `adult_domain`.
         backend: the kind of data frame: "polars", "pandas" or "pyarrow".
-
-    Returns:
-        A Polars or pandas DataFrame or a PyArrow Table without missing values ("?" is a category).
 
     Example:
         >>> people = adult(columns=["age", "income"])
         >>> people.shape, people.row(0)
         ((32561, 2), (39, '<=50K'))
     """
-    if part not in FILES:
-        raise SchemaError(f"Adult has no part {part!r}. Known: {known(FILES)}")
+    if part not in PARTS:
+        raise SchemaError(f"Adult has no part {part!r}. Known: {known(PARTS)}")
     if backend not in BACKENDS:
         raise SchemaError(f"there is no backend {backend!r}. Known: {known(BACKENDS)}")
-    names = _names(columns)
-    table = _read(FILES[part], names)
+    table = _read(PARTS[part], _names(columns))
     if backend == "polars":
         return require("polars", "frames").from_arrow(table)
     if backend == "pandas":
@@ -176,15 +166,13 @@ def _names(columns: Columns) -> tuple[str, ...]:
     return ADULT.project(columns).names
 
 
-def _read(files: Sequence[str], names: Sequence[str]) -> Any:
+def _read(parts: Sequence[str], names: Sequence[str]) -> Any:
     """Read the columns as a PyArrow table, integers with 64 bits so that sums do not overflow."""
-    pa = require("pyarrow", "frames")
-    parquet = require("pyarrow.parquet", "frames")
-    folder = resources.files("mdrr.datasets")
-    tables = [
-        parquet.read_table(pa.BufferReader((folder / file).read_bytes()), columns=list(names))
-        for file in files
-    ]
+    pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
+    tables = []
+    for part in parts:
+        file = resources.files("mdrr.datasets") / f"adult-{part}.parquet"
+        tables.append(parquet.read_table(pa.BufferReader(file.read_bytes()), columns=list(names)))
     # A reader returns columns in the file's order: select puts them into the caller's.
     table = pa.concat_tables(tables).select(list(names)).combine_chunks()
     wide = [

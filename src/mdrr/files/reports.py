@@ -65,12 +65,9 @@ def read_reports(
 ) -> Iterator[Reports]:
     """Reports, chunk by chunk, as codes checked against the design.
 
-    Arguments:
-        path: .csv, .tsv or .parquet of labels, or .jsonl with a line
-            `{"design": …, "questionnaire": …, "codes": […]}` per person; all but Parquet also
-            zipped (.gz). "-" is CSV on stdin.
-        design: the design they were made under; refused when the file states another.
-        on_progress: called with the share done after each chunk.
+    The file is .csv, .tsv or .parquet of labels, or .jsonl with a line
+    `{"design": …, "questionnaire": …, "codes": […]}` per person; all but Parquet also zipped (.gz).
+    "-" is CSV on stdin. A file that states another design is refused.
     """
     if (stated := stated_fingerprint(path)) is not None:
         try:
@@ -93,15 +90,9 @@ def read_reports(
 
 
 def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) -> int:
-    """Write reports, whole or not at all, with the design's fingerprint.
+    """Write reports, whole or not at all, with the design's fingerprint; gives how many.
 
-    Arguments:
-        path: ends in .parquet, .csv, .tsv or .jsonl; all but Parquet also in .gz.
-        reports: chunk by chunk, in the people's order.
-        design: the design they were made under.
-
-    Returns:
-        How many reports were written.
+    The path ends in .parquet, .csv, .tsv or .jsonl; all but Parquet also in .gz.
     """
     if file_format(path) == "jsonl":
         return _write_lines(path, reports, design)
@@ -112,13 +103,7 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
 def tally_files(
     paths: Sequence[str | Path], design: Design, on_progress: OnProgress | None = None
 ) -> Tally:
-    """The tally of all reports in some files, in one pass that never holds a whole file.
-
-    Arguments:
-        paths: files `read_reports` can read.
-        design: the design they were made under.
-        on_progress: called with the share of all files that was read.
-    """
+    """The tally of all reports in some files, in one pass that never holds a whole file."""
     stack: list[Tally] = []
     for i, path in enumerate(paths):
         for chunk in read_reports(path, design, _share_of(on_progress, i, len(paths))):

@@ -38,8 +38,7 @@ def zipped(path: str | Path) -> bool:
 def opened(path: str | Path) -> Iterator[tuple[Any, Callable[[], float]]]:
     """A file's bytes, unzipped, and a function that tells the share of it that was read.
 
-    Arguments:
-        path: the file, or "-" for stdin, of which no share is known.
+    The path "-" is stdin, of which no share is known.
     """
     if str(path) == STDIN:
         yield sys.stdin.buffer, lambda: 0.0

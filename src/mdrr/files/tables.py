@@ -51,9 +51,7 @@ def file_format(path: str | Path) -> str:
 def placed(path: str | Path, before: int) -> Iterator[None]:
     """Errors about data name the file and, where it is known, the row.
 
-    Arguments:
-        path: the file.
-        before: how many of its rows come before those at hand; the first of CSV is its header.
+    `before` rows of the file come before those at hand; the first of CSV is its header.
     """
     try:
         yield
@@ -69,13 +67,7 @@ def header_rows(path: str | Path) -> int:
 def read_codes(
     path: str | Path, domain: Domain, on_progress: OnProgress | None = None
 ) -> Iterator[list[Codes]]:
-    """True records as codes, chunk by chunk: an array per attribute, ready for `randomize_codes`.
-
-    Arguments:
-        path: what `read_people` reads; errors name the row.
-        domain: what was asked.
-        on_progress: called with the share done after each chunk.
-    """
+    """True records as codes, chunk by chunk: an array per attribute, for `randomize_codes`."""
     before = header_rows(path)
     for table in read_people(path, domain, on_progress):
         with placed(path, before):
@@ -85,16 +77,10 @@ def read_codes(
 
 
 def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
-    """True records, chunk by chunk, ready for `mdrr.randomize`.
+    """True records as PyArrow tables, chunk by chunk, ready for `mdrr.randomize`.
 
-    Arguments:
-        path: CSV (also .csv.gz, .tsv, or "-" for CSV on stdin) or Parquet with a column per
-            attribute; others are not read.
-        domain: what was asked; says how a CSV file's text is to be read.
-        on_progress: called with the share done after each chunk.
-
-    Returns:
-        An iterator of PyArrow tables.
+    The file is CSV (also .csv.gz, .tsv, or "-" for CSV on stdin) or Parquet with a column per
+    attribute; others are not read.
     """
     return read_tables(path, domain.attributes, (), on_progress)
 
@@ -123,24 +109,15 @@ def read_tables(
 
 
 def sidecar(path: str | Path) -> Path:
-    """The file beside a CSV file of reports that says which design they were made under.
-
-    >>> sidecar("day1.csv").name
-    'day1.csv.mdrr.json'
-    """
+    """The file beside a CSV file of reports that says which design they were made under."""
     return Path(f"{path}.mdrr.json")
 
 
 def write_tables(path: str | Path, tables: Iterable[Any], *, fingerprint: str | None = None) -> int:
-    """Write tables one after the other as CSV or Parquet, whole or not at all.
+    """Write PyArrow tables of one schema as CSV or Parquet, whole or not at all; gives their rows.
 
-    Arguments:
-        path: ends in .csv, .tsv (also .gz) or .parquet.
-        tables: PyArrow tables of one schema, whose metadata a Parquet file keeps.
-        fingerprint: of the design, if these are reports; a CSV file has it beside it.
-
-    Returns:
-        How many rows were written.
+    A Parquet file keeps their metadata; a CSV file has the fingerprint, if these are reports, in a
+    file beside it.
     """
     kind = file_format(path)
     if kind == "jsonl" or str(path) == STDIN or (kind == "parquet" and zipped(path)):

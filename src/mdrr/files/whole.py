@@ -17,18 +17,14 @@ def whole(path: str | Path) -> Iterator[Path]:
     """A temporary file in the same folder that takes the path's place when the block ends well.
 
     When the block fails or is interrupted, the temporary file is removed and what stood at the
-    path, if anything, is untouched.
+    path, if anything, is untouched. The folder must exist.
 
-    Arguments:
-        path: the file to write; its folder must exist.
-
-    Example:
-        >>> import tempfile
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> with whole(folder / "a.txt") as beside:
-        ...     _ = beside.write_text("done")
-        >>> [file.name for file in folder.iterdir()]
-        ['a.txt']
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with whole(folder / "a.txt") as beside:
+    ...     _ = beside.write_text("done")
+    >>> [file.name for file in folder.iterdir()]
+    ['a.txt']
     """
     final = check_folder(path)
     if final.exists() and not final.is_file():
