@@ -36,19 +36,19 @@ CHART = Path("docs/benchmarks/img/frontier.svg")
 
 HEAD = """# What single attributes cost pairs
 
-At small budgets a report tells little, and what it tells of pairs it does not tell of single
-attributes. `mdrr.plan(…, worth=w)` chooses between them: a per cent of the single attributes' error
-is worth w of the pairs'. Below, plans of every worth, estimated by `auto`, beside the peers of
-[accuracy.md](accuracy.md): mean total variation of single attributes and of pairs. The chart shows
-the peers that come near. `make bench-frontier` made this page.
+At a small ε a report tells little. A survey can tell more about single attributes or more about
+pairs, not both. `mdrr.plan(…, worth=w)` chooses: w is the weight of the single attributes' error
+against that of pairs. This page compares plans of several weights, estimated by `auto`, with the
+peers of [accuracy.md](accuracy.md). The errors are mean total variations. The chart shows only
+peers that come near. `make bench-frontier` made this page.
 
 ![Errors of single attributes and of pairs: plans of every worth, and peers](img/frontier.svg)
 
-Left and below is better. The line goes from the largest worth to the smallest; the ring is the
-default, 5. It keeps single attributes about as accurate as SMP, which asks everybody one attribute,
-and takes of pairs what can be had for that. Where every pair is strongly related, as in
-`correlated`, a smaller worth pays at once. Below 1 it seldom does, for pairs need accurate single
-attributes too, and shares are optimal for unbiased tables, which know nothing of that.
+Left and below is better. Each point of the line is a plan, from the largest weight to the
+smallest. The ring is the default, 5. With it, single attributes are about as accurate as with SMP,
+which asks everybody one attribute, and pairs are as accurate as that allows. If every pair is
+strongly related, as in `correlated`, a smaller weight is better. A weight below 1 seldom is: pairs
+need accurate single attributes too.
 
 """
 

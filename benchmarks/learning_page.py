@@ -10,24 +10,24 @@ TITLES = {"accuracy": "Accuracy", "balanced": "Balanced accuracy", "auc": "AUC"}
 
 HEAD = """# Learning from randomized reports
 
-Can a model be trained on what people randomized? Income is predicted from Adult's other seven
-attributes by scikit-learn's logistic regression and gradient boosting, both with default settings,
-trained on {train:,} people's reports and tested on the true records of Adult's own test part
-({test:,} people, of whom {majority:.1%} have the same income class: the accuracy of not looking).
-Means of {seeds} seeds; `make bench-learning` made this page from
-`benchmarks/results/learning.json`.
+Can a model be trained on randomized reports? Here income is predicted from Adult's other seven
+attributes, by scikit-learn's logistic regression and gradient boosting with default settings. They
+are trained on the reports of {train:,} people and tested on the true records of Adult's own test
+part, {test:,} people. Of these, {majority:.1%} are in the same income class: always guessing that
+class has this accuracy. Numbers are means of {seeds} seeds. `make bench-learning` made this page
+from `benchmarks/results/learning.json`.
 
 | trained on | what |
 |---|---|
 {sources}
 
-The best in a column that no true record taught is bold.
+The best of each column is bold; training on true records does not count.
 """
 
 END = """
-Records drawn from an estimate are ordinary microdata: any learner takes them as they are.
-Adjusted microdata has the right marginals, but its weights are very uneven when the reports are
-noisy, so that few records decide: prefer `estimate.sample(n)`.
+Records drawn from an estimate are ordinary records: any learner takes them. Adjusted records have
+the right margins, but if reports are noisy their weights are very uneven, and a few records decide.
+Prefer `estimate.sample(n)`.
 """
 
 

@@ -48,27 +48,36 @@ SCALES = np.linspace(0, 2, 21)
 
 HEAD = """# What separate answers can tell
 
-RR-Independent randomizes every answer on its own. How much is there in such reports? Below, Adult's
-count queries (median relative error, as in [accuracy.md](accuracy.md)) answered by `auto`, and by
-four others: the product of the margins, each the posterior mean of a flat prior; `auto` with its
-departures from that product all scaled by the factor (0 to 2) that turns out best for these
-queries; and two that are told the truth, one of the relations and one of the margins.
-`make bench-limits` made this page: means over {seeds} seeds, ± their standard error.
+RR-Independent randomizes every answer separately. How much can be learnt from such reports? The
+table has the median relative error of Adult's count queries, as in [accuracy.md](accuracy.md), for
+`auto` and for four others:
+
+- *estimated margins, no relations*: the product of the estimated single attributes (each the
+  posterior mean under a flat prior);
+- *scaled in hindsight*: `auto`, with its departures from that product multiplied by the factor
+  (0 to 2) that turns out best for these queries;
+- *true relations*, and *true margins*: two that are told part of the truth.
+
+`make bench-limits` made this page. Numbers are means over {seeds} seeds, ± their standard error.
 
 """
 
 AXES = """
 ## When relations show
 
-Both of two answers are kept in p² of the reports only, so that noise in a pair's table grows as
-1/p², where in a margin it grows as 1/p. Put all pairs' interactions side by side, each divided by
-its standard error and multiplied by the roots of its categories' shares, for rare ones bring as
-much noise as others and little else: a symmetric matrix of noise, plus what the relations add. Its
-largest eigenvalue without relations (every column of the people shuffled) is the noise's edge. An
-axis weaker than half of it leaves no trace in the leading eigenvector of a large matrix, and one
-just above a faint one (Baik, Ben Arous and Péché 2005; Féral and Péché 2007); this matrix is small,
-which blurs the border. What is seen of the true axis is the squared cosine between it and the
-reports' leading one; by chance, between it and the shuffled people's.
+Only p² of the reports keep both of two answers. So noise in a pair's table grows as 1/p², while in
+a margin it grows as 1/p.
+
+Collect the interactions of all pairs in one symmetric matrix. Divide each by its standard error,
+and multiply it by the roots of its categories' shares, since rare categories bring noise and little
+else. Without relations (every column of the people shuffled) this matrix is pure noise; its largest
+eigenvalue is called the noise's edge. Relations add axes to it. In a large matrix, an axis weaker
+than half the edge leaves no trace in the leading eigenvector, and an axis just above leaves a faint
+one (Baik, Ben Arous and Péché 2005; Féral and Péché 2007). This matrix is small, so the border is
+not sharp.
+
+The last columns say how much of the true axis is seen: the squared cosine between it and the
+leading axis of the reports, and, by chance, that of the shuffled people's reports.
 
 | p | ε | strongest axis / half the noise's edge | second | seen of the strongest | by chance |
 |--:|--:|--:|--:|--:|--:|
@@ -219,13 +228,12 @@ def document(results: dict[str, Any]) -> str:
 def told(row: dict[str, Any]) -> str:
     """What the loudest noise leaves to learn."""
     words = (
-        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength "
-        f"where it begins to show, the second {row['second']:.2f} times. What `auto` makes of it "
-        f"takes {1 - row['pairs']:.1%} off the total variation of pairs and "
-        f"{1 - row['ratio']:.1%} off these counts' error; the best scale in hindsight would bring "
-        f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is the margins' noise and "
-        "relations that do not show. "
-        "[Other questions](../planning.md) at the same ε tell more, which is what plans are for."
+        f"At p = {row['p']:g} the strongest axis has {row['strength']:.2f} times the strength at "
+        f"which an axis begins to show, the second {row['second']:.2f} times. With it, `auto` has "
+        f"{1 - row['pairs']:.1%} less total variation of pairs and {1 - row['ratio']:.1%} less "
+        "error of these counts than without relations. The best scale in hindsight would lower "
+        f"{row['auto']:.4f} to {row['hindsight']:.4f}. The rest is noise of the margins, and "
+        "relations that do not show. [Other designs](../planning.md) tell more at the same ε."
     )
     return textwrap.fill(words, 100) + "\n"
 

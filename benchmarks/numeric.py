@@ -124,19 +124,19 @@ def run(seeds: int) -> dict[str, object]:
 
 HEAD = """# Numeric and ordinal attributes
 
-Declare bins, and an attribute with an order can be reported through a *banded* matrix: at the same
-ε an answer near the truth is likelier than one far from it.
+An attribute with an order can be reported through a *banded* matrix: at the same ε, an answer near
+the truth is more likely than one far from it. For a number, declare its bins first.
 
 ```python
 age = mdrr.Attribute("age", kind="numeric", edges=range(17, 92))
 design = mdrr.independent(mdrr.Domain((age,)), epsilon=1.0, ordered="banded")
 ```
 
-The band's width is the one whose report says most about the truth (largest mutual information); ε
-is computed from the integers sampled, as for every matrix. The attribute's own distribution is
-estimated by EM with smoothing, its strength chosen on held-out reports: none for spiky attributes.
-`latent` fits it its own way. All other methods start from it, the default too.
-`mdrr.numeric` gives histogram, mean and quantiles, `mdrr.dependence` the debiased |r|.
+The width of the band is the one whose reports tell most about the truth (largest mutual
+information). ε is computed from the integers sampled, as for every matrix. The attribute's own
+distribution is estimated by EM with smoothing. How much to smooth is chosen on held-out reports;
+spiky attributes get none. All methods but `latent`, which fits classes instead, start from this
+estimate. `mdrr.numeric` gives histogram, mean and quantiles, `mdrr.dependences` the |r| of pairs.
 
 ## Error
 
@@ -144,32 +144,32 @@ Wasserstein distance to the true distribution of Adult's 32,561 people, mean of 
 the attribute's own units, one bin per unit. `make bench-numeric` made this page.
 
 The rule for the width and the strengths of smoothing were chosen while looking at these same three
-attributes: mutual information was preferred to an error bound that gave narrower bands, and fixed
-smoothing, which did worse on the two spiky ones, was dropped. Other data may gain less.
+attributes, so other data may gain less. Mutual information was preferred to an error bound, which
+gave narrower bands. Fixed smoothing was dropped, since it did worse on the two spiky attributes.
 """
 
 BETWEEN = """
-The longer the scale and the smaller ε, the more order pays. On short scales at larger ε the best
-band has no width, and banded and constant are the same matrix. After k-RR of a long scale the
-default, which knows no order and means to err least cell by cell, draws noisy bins towards even
-ones; means and quantiles of such reports are nearer by `method="product"`.
+The longer the scale and the smaller ε, the more a banded matrix gains. On short scales at larger ε
+the best band has no width, and banded and constant are the same matrix. If a long scale is reported
+through a constant matrix (k-RR), the default does not know the order. It aims at small errors of
+single bins and makes noisy bins more even. Then `method="product"` has better means and quantiles.
 
 ## Mean and median
 
-All three attributes at ε = 2 each, one randomization, values even within a bin:
+All three attributes at ε = 2 each, one randomization; values are taken as even within a bin:
 """
 
 END = """
-The interval of a single bin of a banded attribute comes from the unbiased inverse, which is much
-noisier than the smoothed estimate: it is wide, and honest. Those of ranges of bins and quantiles
-are far tighter. A mean is given without one.
+The interval of a single bin of a banded attribute is wide. It comes from the unbiased inverse,
+which is much noisier than the smoothed estimate. Intervals of ranges of bins and of quantiles are
+far narrower. A mean has no interval.
 
 ## With other attributes
 
-How a banded attribute goes with others is seen less well than its own distribution. The noise of
-its inverse lies in few directions, `pairwise` and `correspondence` compare whole tables with it,
-and at small ε they find little. `latent` fits a likelihood and finds more; for pairs the default
-leans on latent classes where any attribute is banded.
+How a banded attribute depends on others is seen less well than its own distribution. `pairwise` and
+`correspondence` use the inverse of its matrix, whose noise is large, and at small ε they find
+little. `latent` fits a likelihood and finds more. So if any attribute is banded, the default leans
+on latent classes for pairs.
 """
 
 

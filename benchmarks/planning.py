@@ -46,20 +46,23 @@ ALWAYS = ("independent", "joint", "sampled 4")
 
 HEAD = """# Predicted and simulated errors
 
-What `mdrr.plan` predicts of a design, beside what the default estimator then does. The candidates
-of plans that know the exact dependences are simulated on true records, and the best of plans that
-know nothing; the error is the typical relative error of a count, mean over attributes and pairs.
-`make bench-planning` made this page. One randomization each, but five of the defaults (assumed
-dependences) and of designs of whose answers more than a fifth is a guess (`predicted.guess`).
+This page compares the errors that `mdrr.plan` predicts with those that occur when true records are
+randomized and estimated by the default. The error is the typical relative error of a count, the
+mean over attributes and pairs. `make bench-planning` made this page.
 
-Predictions know the numbers of categories and of people. Known dependences, as a pilot learns them,
-bring how far attributes depend on each other and how the categories are shared; not which
-combinations never occur. Their formulas were settled while looking at adult, randhie and other
-draws of network and correlated, what margins add to them on all data sets below; of the accuracy
-benchmark's eight, fair and happiness are left out to save time. Of the designs
-predicted to err by more than half, only RR-Independent, RR-Joint and four attributes each are
-simulated. The error is one number for attributes and pairs: of the two, single attributes are
-predicted too cautiously more often.
+- *known*: the plan was given the exact dependences. All its candidates are simulated.
+- *assumed*: the plan was given none. Its best design is simulated, the one a user gets by default.
+
+Each design was randomized once. The defaults were randomized five times, and so were designs of
+which more than a fifth of the answer is a guess (`predicted.guess`). Of the designs predicted to
+err by more than half, only RR-Independent, RR-Joint and four attributes each were simulated.
+
+Predictions know how many categories and people there are. Known dependences also say how strongly
+attributes depend on each other and how frequent the categories are. They do not say which
+combinations never occur. The formulas were chosen while looking at adult, randhie and other draws
+of network and correlated; what margins add to them, while looking at all data sets below. To save
+time, fair and happiness are left out. The error is one number for attributes and pairs. Of the two,
+single attributes are more often predicted too large an error.
 
 """
 
