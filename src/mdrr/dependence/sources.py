@@ -33,12 +33,9 @@ from mdrr.tallies import Tally
 def from_tables(
     tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain, *, measure: Measure = "auto"
 ) -> Dependences:
-    """Dependences from one two-way table per pair, rows being the pair's first attribute.
+    """Dependences from one table `(r, s)` of counts per pair, named in either order.
 
-    Arguments:
-        tables: `{(first, second): counts (r, s)}`, each pair in either order.
-        domain: gives kinds and scores.
-        measure: |r| of ordered pairs and V of others by default.
+    Rows are the categories of the pair's first name. The domain gives kinds and scores.
     """
     sums: dict[str, list[Array]] = {name: [] for name in domain.names}
     values = _empty(domain)

@@ -50,6 +50,7 @@ class Constant:
     diagonal: int
     off: int
     kind: ClassVar[str] = "constant"
+    reports_cells: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_integers(self, "cells", "diagonal", "off")
@@ -85,11 +86,6 @@ class Constant:
         return log_ratio(self.diagonal, self.off)
 
     @property
-    def reports_cells(self) -> bool:
-        """A report is a cell."""
-        return True
-
-    @property
     def keep(self) -> float:
         """The probability that the reported cell is the true one, a / D."""
         return self.diagonal / self.total
@@ -114,13 +110,7 @@ class Constant:
         mass = distribution.sum(axis=-1, keepdims=True)
         return np.asarray(self.signal * distribution + self.floor * mass)
 
-    def backward(self, values: Array, /) -> Array:
-        """s·v + o·Σv: P is symmetric."""
-        return self.forward(values)
-
-    def scores(self, functional: Array, /) -> Array:
-        """(w − o·Σw) / s: P is symmetric, so its inverse serves on both sides."""
-        return self.solve(functional)
+    backward, scores = forward, solve  # P is symmetric
 
     def likelihood(self, codes: Codes, /) -> Array:
         """o everywhere and o + s at the reported cell."""
@@ -151,9 +141,6 @@ def constant_matrix(
         cells: the number of cells r.
         p: probability of keeping the truth, 0 < p < 1.
         epsilon: the privacy budget, 0 < ε.
-
-    Returns:
-        The matrix; its `.epsilon` is what is really spent.
 
     Example:
         >>> constant_matrix(9, p=0.7)

@@ -60,11 +60,9 @@ class Dense:
         values = np.linalg.svd(self.probabilities, compute_uv=False)
         if values[-1] * _CONDITION < values[0]:
             twin = next((u for u, row in enumerate(rows) if row in rows[:u]), None)
-            hint = (
-                "rows are dependent"
-                if twin is None
-                else f"rows {rows.index(rows[twin])} and {twin} are the same"
-            )
+            hint = "rows are dependent"
+            if twin is not None:
+                hint = f"rows {rows.index(rows[twin])} and {twin} are the same"
             raise MatrixError(
                 f"the matrix is singular ({hint}): the true distribution cannot be told from the "
                 "reports. Make the diagonal differ from the rest"

@@ -47,6 +47,8 @@ class Subset:
     low: int
     total: int
     kind: ClassVar[str] = "subset"
+    reports_cells: ClassVar[bool] = False
+    middle: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         check_integers(self, "cells", "codes", "low", "total")
@@ -61,18 +63,13 @@ class Subset:
         if len(self.block) == self.codes:
             raise MatrixError("a block of all residues says nothing: the matrix is singular")
         written.check_raised(self)
-        if not self._tells_cells_apart():
+        kernel = np.zeros(self.codes)
+        kernel[list(self.block)] = 1
+        eigenvalues = np.abs(np.fft.rfft(kernel))  # of the circulant whose rows are the shifts
+        if eigenvalues.min() <= 1e-6 and np.linalg.matrix_rank(self.probabilities) < self.cells:
             raise MatrixError(
                 "the shifts of this block cannot tell all cells apart: it is singular"
             )
-
-    def _tells_cells_apart(self) -> bool:
-        """Whether the rows are independent; a circulant's eigenvalues are its Fourier transform."""
-        kernel = np.zeros(self.codes)
-        kernel[list(self.block)] = 1
-        if np.abs(np.fft.rfft(kernel)).min() > 1e-6:
-            return True
-        return bool(np.linalg.matrix_rank(self.probabilities) == self.cells)
 
     @property
     def outcomes(self) -> int:
@@ -84,19 +81,9 @@ class Subset:
         """k."""
         return len(self.block)
 
-    @property
-    def middle(self) -> int:
-        """The first shift that holds the truth."""
-        return 0
-
     def around(self, true: Codes, place: Codes | int, /) -> Codes:
         """The shifts that hold the truth."""
         return np.asarray((true - np.asarray(self.block)[place]) % self.codes)
-
-    @property
-    def reports_cells(self) -> bool:
-        """A report is a set of cells."""
-        return False
 
     @property
     def keep(self) -> float:
@@ -117,11 +104,7 @@ def best_shape(
 ) -> Shape | None:
     """The difference set of least variance for some cells, or None where single cells do as well.
 
-    Arguments:
-        cells: the number of true cells.
-        epsilon: the privacy budget.
-        most_codes: the most shifts a set may have.
-        least_gain: by what share its variance must undercut the constant matrix's.
+    Its variance must undercut the constant matrix's by a share of `least_gain`.
     """
     best: Shape | None = None
     least = (1 - least_gain) * Shape(cells, 1, 0).rare_variance(epsilon)
@@ -143,7 +126,7 @@ def subset_matrix(
         cells: the number of true cells.
         epsilon: the privacy budget, 0 < ε; the realised one is at most that.
         most_codes: the most shifts a set may have.
-        least_gain: by what share its variance must undercut the constant matrix's.
+        least_gain: see `best_shape`.
 
     Example:
         >>> len(subset_matrix(135, epsilon=1.0).block)

@@ -73,16 +73,19 @@ class Through:
         return self.cells if self.constant else self.matrix.outcomes
 
     @property
+    def whole(self) -> bool:
+        """Whether all attributes are kept."""
+        return len(self.places) == len(self.shape)
+
+    @property
     def likely(self) -> bool:
         """Whether a code has a probability given a kept cell."""
-        return self.constant or len(self.places) == len(self.shape)
+        return self.constant or self.whole
 
     def codes(self, reported: Codes) -> npt.NDArray[np.int64]:
         """What the kept attributes see of reported codes, each below `outcomes`."""
         found = reported.astype(np.int64)
-        if not self.constant or len(self.places) == len(self.shape):
-            return found
-        return self._kept(found)
+        return self._kept(found) if self.constant and not self.whole else found
 
     def digits(self, cells: Codes) -> tuple[npt.NDArray[np.int64], ...]:
         """The kept attributes' categories in some kept cells."""
@@ -107,14 +110,9 @@ class Through:
         return self._constant.floor * self.matrix.cells / self.cells
 
     @property
-    def hit(self) -> float:
-        """The score of the cell that is reported, of a constant channel."""
-        return (1 - self.floor) / self.signal
-
-    @property
-    def miss(self) -> float:
-        """The score of every other cell."""
-        return -self.floor / self.signal
+    def _two(self) -> tuple[float, float]:
+        """The scores of a constant channel: of the cell that is reported, and of every other."""
+        return (1 - self.floor) / self.signal, -self.floor / self.signal
 
     @property
     def _constant(self) -> Constant:
@@ -131,7 +129,7 @@ class Through:
                 f"{self.cells:,} combinations seen through {cells:,} cells are too many to list"
             )
         if self.constant:
-            return np.asarray(np.where(np.eye(self.cells, dtype=bool), self.hit, self.miss))
+            return np.asarray(np.where(np.eye(self.cells, dtype=bool), *self._two))
         indicators = np.zeros((self.cells, cells))
         indicators[self._kept(np.arange(cells)), np.arange(cells)] = 1.0
         return self.matrix.scores(indicators)
@@ -146,7 +144,7 @@ class Through:
     def invert(self, table: Array, at: int = -1, power: int = 1) -> Array:
         """Σ_y f(x, y)^power · table(…, y, …): an axis of codes becomes one of cells."""
         if self.constant:
-            hit, miss = self.hit**power, self.miss**power
+            hit, miss = (score**power for score in self._two)
             return np.asarray((hit - miss) * table + miss * table.sum(axis=at, keepdims=True))
         return np.moveaxis(np.moveaxis(table, at, -1) @ (self.scores**power).T, -1, at)
 
@@ -165,9 +163,9 @@ class Through:
 
     def backward(self, values: Array, at: int = -1) -> Array:
         """Σ_y P(y | x) · values(…, y, …): an axis of codes becomes one of cells."""
-        self._check_likely()
         if self.constant:
             return self.forward(values, at)
+        self._check_likely()
         return np.moveaxis(self.matrix.backward(np.moveaxis(values, at, -1)), -1, at)
 
     def mean(self, values: Array, at: int = -1) -> Array:
@@ -197,7 +195,8 @@ class Through:
     def square(self) -> float:
         """Σ_x E f(x, Y)² if all true cells are equally likely; if constant, whatever they are."""
         if self.constant:
-            return self.hit**2 + (self.cells - 1) * self.miss**2
+            hit, miss = self._two
+            return hit**2 + (self.cells - 1) * miss**2
         return float((self.scores**2 @ self.even).sum())
 
     @property

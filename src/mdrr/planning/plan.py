@@ -107,16 +107,13 @@ class Plan:
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per candidate: predicted errors, ε, questionnaires, weight of a forgery."""
-        found = [(c.name, c.predicted, c.design) for c in self.candidates]
+        kinds = ("error", "alone", "together", "worst")
         columns: dict[str, list[Any]] = {
-            "design": [name for name, _, _ in found],
-            **{
-                kind: [getattr(predicted, kind) for _, predicted, _ in found]
-                for kind in ("error", "alone", "together", "worst")
-            },
-            "epsilon": [design.epsilon for _, _, design in found],
-            "questionnaires": [len(design.questionnaires) for _, _, design in found],
-            "forged": [predicted.forged for _, predicted, _ in found],
+            "design": [c.name for c in self.candidates],
+            **{kind: [getattr(c.predicted, kind) for c in self.candidates] for kind in kinds},
+            "epsilon": [c.design.epsilon for c in self.candidates],
+            "questionnaires": [len(c.design.questionnaires) for c in self.candidates],
+            "forged": [c.predicted.forged for c in self.candidates],
         }
         return make_frame(columns, backend)
 

@@ -48,12 +48,10 @@ BORROWED = 4.0
 its own table. With the assumed V of 0.2 it was chosen among five combinations (V, κ) by the errors
 of plans on four data sets of the benchmark at ε = 1 to 4, one seed each; none won everywhere."""
 
-
 WORTH = 5.0
 """Weight of the single attributes' error against that of wider tables: they come first. At small
 budgets their error is then about a tenth above that of the best design for them alone. The weight
 was chosen for that, among a twentieth, a tenth and a fifth, on data sets that are not held out."""
-
 
 GUESSWORK = 0.5
 """Above it, what answers rest on is a guess more than reports; see `Predicted.guess`."""

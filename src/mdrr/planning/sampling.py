@@ -24,9 +24,9 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
+from mdrr.planning.goal import Goal, best_shares
 from mdrr.planning.pool import whole_shares
 from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
-from mdrr.planning.trade import Goal, Trade
 
 _WHOLE_POOL = 10
 _POOL = 600
@@ -111,14 +111,8 @@ def best_split(
     given up where that gains `worth` of the others'. Attributes that no table needs still count a
     little, each alone: a design asks everything.
 
-    Arguments:
-        domain: what can be asked.
-        tables: the attributes of each table that matters.
-        epsilon: the budget of each person.
-        n: how many people will report; with few people, weak dependences are not worth measuring.
-        dependences: how far a pair may be from the product of its margins; any distance if None.
-        coverage: the share of a table's combinations in a typical count.
-        worth: how many per cent of wider tables' error one of single attributes' is worth.
+    With few people, weak dependences are not worth measuring; without `dependences`, a pair may be
+    at any distance from the product of its margins. The other arguments are those of `plan`.
     """
     wide: list[Names] = [table for table in tables if len(table) > 1]
     alone: list[Names] = [table for table in tables if len(table) == 1]
@@ -139,16 +133,19 @@ def best_split(
             scales=_scales(domain, wanted, others, coverage),
         )
 
-    trade = Trade(goal(wide or alone, spare), goal(alone, []) if wide and alone else None, worth)
-    if not trade.second.reached.all():
+    goals = [(goal(wide or alone, spare), 1.0)]
+    if wide and alone:
+        goals.append((goal(alone, []), worth))
+    everything = goals[0][0]
+    if not everything.reached.all():
         return None
-    shares = trade.shares()
+    shares = best_shares(goals)
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not kept.size or not trade.among(kept).second.reached.all():
+    if not kept.size or not everything.among(kept).reached.all():
         kept = np.flatnonzero(shares > 0)
-    shares = trade.among(kept).shares()
+    shares = best_shares([(wanted.among(kept), weight) for wanted, weight in goals])
     used = shares > _SMALLEST_SHARE
-    if not trade.among(kept[used]).second.reached.all():
+    if not everything.among(kept[used]).reached.all():
         shares, used = np.maximum(shares, _SMALLEST_SHARE), np.ones_like(used)
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()

@@ -14,11 +14,9 @@ from mdrr.errors import DesignError
 def gain(cells: int, others: Sequence[float], signal: float) -> float:
     """G: what knowing which combinations of the other attributes occur adds to the information.
 
-    Arguments:
-        cells: of the table that is wanted.
-        others: how even each other attribute of the report is, see `Shape`.
-        signal: the probability that the report is the truth and not noise; 0 for reported sets,
-            which win only where it is small.
+    `others` says how even each other attribute of the report is, see `Shape`. `signal` is the
+    probability that the report is the truth and not noise; 0 for reported sets, which win only
+    where it is small.
 
     >>> gain(3, [], 0.1), gain(3, [2 / 3], 1.0), gain(3, [2 / 3, 2 / 3], 0.0)
     (1.0, 1.0, 2.25)

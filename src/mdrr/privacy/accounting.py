@@ -131,10 +131,7 @@ def cluster_attribute_epsilons(
 ) -> tuple[float, float]:
     """The two ε of one attribute of a cluster: guaranteed, and with the others unknown.
 
-    Arguments:
-        cluster: the attributes and their matrix.
-        shape: the category counts of those attributes.
-        name: which of them.
+    `shape` has the category counts of the cluster's attributes.
 
     Example:
         >>> from mdrr.matrix import Constant

@@ -21,17 +21,11 @@ than what makes so many pairs (N, T), or so many buckets if that is more."""
 
 @dataclass(frozen=True, slots=True)
 class Clones:
-    """What hides the victim: clones, and a report that tells her two truths apart.
+    """What hides the victim: clones, and a report that tells her two truths apart."""
 
-    Arguments:
-        chance: c, the probability that another person is a clone.
-        high: probability that the victim's report points to her truth.
-        low: probability that it points to the other one; else it points to neither.
-    """
-
-    chance: float
-    high: float
-    low: float
+    chance: float  # c, the probability that another person is a clone
+    high: float  # the probability that the victim's report points to her truth
+    low: float  # the probability that it points to the other one; else it points to neither
 
     def __post_init__(self) -> None:
         if not 0 <= self.chance <= 1:
@@ -86,16 +80,13 @@ def _half_tails(trials: Array, first: Array, starts: Codes) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """The likely pairs (N, T) with their probabilities, and the probability of all others.
+    """The likely pairs (N, T), sorted, and their probabilities."""
 
-    The pairs are sorted by N, then T; `starts` says where each N starts.
-    """
-
-    size: Array
-    pointing: Array
+    size: Array  # N
+    pointing: Array  # T
     mass: Array
-    starts: Codes
-    left_out: float
+    starts: Codes  # where each N starts
+    left_out: float  # the probability of all other pairs
 
 
 def crowd_of(clones: Clones, n: int, slack: float) -> Crowd:

@@ -17,19 +17,12 @@ from mdrr.privacy.shuffle import shuffled
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One release.
-
-    Arguments:
-        name: what it was, in words.
-        epsilon: what it spent; ∞ for an exact release.
-        delta: the probability with which its ε may fail; 0 for randomized response as such.
-        fingerprint: of the design, or empty when there was none.
-    """
+    """One release of `name`; ε is ∞ for an exact one, δ 0 for randomized response as such."""
 
     name: str
     epsilon: float
     delta: float = 0.0
-    fingerprint: str = ""
+    fingerprint: str = ""  # of the design, if there was one
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:
@@ -72,22 +65,19 @@ class Ledger:
         return min(math.fsum(entry.delta for entry in self.entries), 1.0)
 
     def add(self, design: Design, *, name: str = "", questionnaire: int | None = None) -> Ledger:
-        """The ledger after one report under a design.
+        """The ledger after one report under a design, named by its fingerprint by default.
 
-        Arguments:
-            design: what she answered.
-            name: what to call it; the start of its fingerprint when empty.
-            questionnaire: the position of the one she was given. It was drawn whatever her
-                answers are, so her report costs that questionnaire's ε; without it, the largest.
+        `questionnaire` is the position of the one she was given. It was drawn whatever her answers
+        are, so her report costs that questionnaire's ε; without it, the largest.
         """
-        epsilon = design.epsilon
+        epsilon, asked = design.epsilon, design.questionnaires
         if questionnaire is not None:
-            if not 0 <= questionnaire < len(design.questionnaires):
+            if not 0 <= questionnaire < len(asked):
                 raise MdrrError(
-                    f"questionnaire {questionnaire} does not exist; the design has "
-                    f"{len(design.questionnaires)}, counted from 0"
+                    f"questionnaire {questionnaire} does not exist; the design has {len(asked)}, "
+                    "counted from 0"
                 )
-            epsilon = design.questionnaires[questionnaire].epsilon
+            epsilon = asked[questionnaire].epsilon
         entry = Entry(name or design.fingerprint[:12], epsilon, 0.0, design.fingerprint)
         return Ledger((*self.entries, entry))
 
@@ -160,10 +150,6 @@ def compose(guarantees: Iterable[tuple[float, float]], *, slack: float = 1e-9) -
 
     Advanced (Kairouz, Oh and Viswanath 2015, Theorem 3.5): for any slack > 0 the whole is
     (min(Σε, Σ ε·(e^ε−1)/(e^ε+1) + √(2·ln(1/slack)·Σε²)), Σδ + slack)-DP.
-
-    Arguments:
-        guarantees: the pairs (ε, δ), whatever order the releases came in.
-        slack: the additional δ that advanced composition may use, between 0 and 1.
 
     Example:
         >>> whole = compose([(0.1, 1e-8)] * 100, slack=1e-6)

@@ -35,9 +35,7 @@ def belief(prior: float, epsilon: float) -> Belief:
     A report multiplies the odds of any statement about the record by a factor between e^(−ε) and
     e^ε, so a probability q becomes at most q·e^ε / (1 − q + q·e^ε).
 
-    Arguments:
-        prior: the probability q given to the statement before seeing the report.
-        epsilon: of the report, the record or a whole ledger.
+    `prior` is q; `epsilon` is that of the report, the record or a whole ledger.
 
     Example:
         >>> after = belief(0.5, np.log(3))
@@ -57,15 +55,9 @@ def belief(prior: float, epsilon: float) -> Belief:
 
 
 def posterior(matrix: Matrix, prior: npt.ArrayLike, reported: int) -> Array:
-    """The distribution of the true cell once a code is reported: π_u·P[u, y] / Σ_v π_v·P[v, y].
+    """The distribution of the true cell once a code y is reported: π_u·P[u, y] / Σ_v π_v·P[v, y].
 
-    Arguments:
-        matrix: P over r cells.
-        prior: what is believed beforehand, (r,), non-negative with sum 1.
-        reported: the code y.
-
-    Returns:
-        (r,) probabilities.
+    `prior` is what is believed beforehand, (r,), non-negative with sum 1.
 
     Example:
         >>> from mdrr.matrix import Constant
@@ -114,11 +106,9 @@ def in_words(design: Design) -> tuple[str, ...]:
     A constant matrix keeps her answer with probability s = (a−b)/D and otherwise draws one of all
     r answers, the true one included: the true answer is *sent* with probability a/D = s + (1−s)/r.
 
-    Returns:
-        One sentence per cluster of the design (for several questionnaires, one on what is asked
-        and one on the least protected of them: of those whose ε differ by rounding alone, the one
-        that sends a true answer most often), then what a report can reveal, then what it does not
-        hide.
+    One sentence per cluster, then what a report can reveal, then what it does not hide. Of several
+    questionnaires, one sentence says what is asked, and the clusters are those of the least
+    protected: of those whose ε differ by rounding alone, the one that sends the truth most often.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain

@@ -82,19 +82,17 @@ def shuffled(what: float | Matrix | Design, n: int, delta: float) -> Shuffled:
     local = what if isinstance(what, int | float) else what.epsilon
     if not local >= 0:
         raise MdrrError(f"ε₀={local} must be a number, 0 or more")
-    best = Shuffled(float(local), 0.0, float(local), n, "local")
+    local = float(local)
+    best = Shuffled(local, 0.0, local, n, "local")
     if n == 1 or local == 0 or math.isinf(local) or delta == 0:
         return best
     closed = shuffled_closed_form(local, n, delta)
     if closed < best.epsilon:
-        best = Shuffled(closed, delta, float(local), n, "closed form")
+        best = Shuffled(closed, delta, local, n, "closed form")
     clones = clones_of(what)
-    people = min(n, _MOST)  # fewer people hide less, so this stays a bound
-    crowd = crowd_of(clones, people, delta * 1e-4)
+    crowd = crowd_of(clones, min(n, _MOST), delta * 1e-4)  # fewer people hide less: still a bound
     found = _smallest(lambda e: clones.delta_at(e, crowd), delta, best.epsilon)
-    if found < best.epsilon:
-        best = Shuffled(found, delta, float(local), n, "clones")
-    return best
+    return Shuffled(found, delta, local, n, "clones") if found < best.epsilon else best
 
 
 def _smallest(delta_at: Callable[[float], float], delta: float, most: float) -> float:
@@ -115,15 +113,11 @@ def _smallest(delta_at: Callable[[float], float], delta: float, most: float) -> 
 
 
 def clones_of(what: float | Matrix | Design) -> Clones:
-    """The clones that hide one report among others like it.
+    """The clones that hide one report of a design, of a matrix, or any ε₀-LDP one, among others.
 
-    Arguments:
-        what: a design, a matrix, or ε₀ for any ε₀-LDP report.
-
-    Returns:
-        For a constant matrix, c = 2/(e^ε + 1) and the victim's own two probabilities. Otherwise c
-        from the probabilities of the design (or e^(−ε₀)), and the pair that every ε₀-LDP report
-        is a function of: high = e^ε₀/(e^ε₀+1), low = 1/(e^ε₀+1).
+    For a constant matrix, c = 2/(e^ε + 1) and the victim's own two probabilities. Otherwise c from
+    the probabilities of the design (or e^(−ε₀)), and the pair that every ε₀-LDP report is a
+    function of: high = e^ε₀/(e^ε₀+1), low = 1/(e^ε₀+1).
 
     Example:
         >>> from mdrr.matrix import Constant
@@ -135,17 +129,15 @@ def clones_of(what: float | Matrix | Design) -> Clones:
     if isinstance(what, Constant):
         a, b = what.diagonal, what.off
         return Clones(2 * b / (a + b), a / what.total, b / what.total)
+    epsilon = float(what) if isinstance(what, int | float) else what.epsilon
     if isinstance(what, int | float):
-        epsilon, chance = float(what), math.exp(-what)
-    elif isinstance(what, Design):
-        if len(what.questionnaires) == 1 and len(what.clusters) == 1:
-            return clones_of(what.clusters[0].matrix)
-        epsilon = what.epsilon
-        everything = len(what.domain.names)
-        chance = min(_report_chance(q, everything) for q in what.questionnaires)
-    else:
-        epsilon = what.epsilon
+        chance = math.exp(-what)
+    elif not isinstance(what, Design):
         chance = _column_chance(what)
+    elif len(what.questionnaires) == 1 and len(what.clusters) == 1:
+        return clones_of(what.clusters[0].matrix)
+    else:
+        chance = min(_report_chance(q, len(what.domain)) for q in what.questionnaires)
     low = 1 / (1 + math.exp(epsilon)) if epsilon < 700 else 0.0
     return Clones(min(chance, 1.0), 1 - low, low)
 

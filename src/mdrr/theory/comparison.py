@@ -57,11 +57,6 @@ class Comparison:
 def compare_printed(shape: Sequence[int], n: int, alpha: float = 0.05) -> PrintedComparison:
     """Section 3.3: max_j √(B_j(|A_j|−1)/n) against √(B(Π|A_j|−1)/n).
 
-    Arguments:
-        shape: the category counts |A_j|.
-        n: how many people.
-        alpha: as in `sqrt_b`.
-
     Example:
         >>> found = compare_printed((9, 16, 7, 15, 6, 5, 2, 2), 32_561)
         >>> round(found.independent, 3), round(found.joint, 1)

@@ -101,6 +101,7 @@ def product_count_error(
 
     Clusters are randomized independently, so for shares with means μ and variances σ² the product
     has variance Π(μ²+σ²) − Πμ². It estimates n·Πμ: pass the true share to have the bias as well.
+    `total` takes the clusters to be independent in the population too.
 
     Arguments:
         matrices: one per cluster the query looks at.
@@ -108,9 +109,6 @@ def product_count_error(
         truths: for each, its true distribution, (r,).
         n: how many people report.
         share: the true share of people counted, if known or supposed.
-
-    Returns:
-        The error; `total` takes the clusters to be independent in the population too.
 
     Example:
         >>> from mdrr.matrix import constant_matrix
@@ -126,27 +124,17 @@ def product_count_error(
             f"{len(axes)} matrices, {len(chosen)} choices and {len(truths)} distributions: "
             "give one of each per cluster"
         )
-    parts = [
-        count_error(matrix, each, truth, n)
-        for matrix, each, truth in zip(axes, chosen, truths, strict=True)
-    ]
-    shares = [part.count / n for part in parts]
-    product = math.prod(shares)
-
-    def spread(errors: list[float]) -> float:
-        both = [m * m + (e / n) ** 2 for m, e in zip(shares, errors, strict=True)]
-        return n * _root(math.prod(both) - product**2)
-
-    actual = product if share is None else share
-    if not 0 <= actual <= 1 + 1e-9 and share is not None:
+    parts = [count_error(*each, n) for each in zip(axes, chosen, truths, strict=True)]
+    product = math.prod(part.count / n for part in parts)
+    if share is None:
+        share = product
+    elif not 0 <= share <= 1 + 1e-9:
         raise EstimateError(f"share={share} is not a share of people")
-    return CountError(
-        n,
-        n * actual,
-        spread([part.noise for part in parts]),
-        spread([part.total for part in parts]),
-        n * (product - actual),
-    )
+
+    noise = math.prod((part.count**2 + part.noise**2) / n**2 for part in parts)
+    total = math.prod((part.count**2 + part.total**2) / n**2 for part in parts)
+    noise, total = (n * _root(square - product**2) for square in (noise, total))
+    return CountError(n, n * share, noise, total, n * (product - share))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,7 @@ def sqrt_b(r: int, alpha: float = 0.05) -> float:
     """√B of Figure 1: B is the α/r upper percentile of χ² with one degree of freedom.
 
     √B is also the α/(2r) upper percentile of the normal distribution: r intervals of ±√B standard
-    deviations hold together with probability at least 1 − α (Bonferroni).
-
-    Arguments:
-        r: the number of categories, however large.
-        alpha: the probability α that some interval fails.
+    deviations hold together with probability at least 1 − α (Bonferroni), however large r is.
 
     Example:
         >>> [round(sqrt_b(r), 3) for r in (1, 10, 1000)]
@@ -41,20 +37,15 @@ def sqrt_b(r: int, alpha: float = 0.05) -> float:
 
 
 def e_abs(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
-    """e_abs of λ̂, paper eq. 5: max_u √(B·λ_u(1−λ_u)/n).
+    """e_abs of λ̂, paper eq. 5: max_u √(B·λ_u(1−λ_u)/n), for n reports whose probabilities are λ.
 
-    Arguments:
-        frequencies: λ, the probabilities of the reported values, (r,).
-        n: how many reports.
-        alpha: all r intervals λ̂_u ± e_abs hold with probability at least 1 − α.
+    All r intervals λ̂_u ± e_abs hold with probability at least 1 − α.
 
     Example:
         >>> round(e_abs([0.5, 0.5], 1000), 5)
         0.03544
     """
-    lam = _distribution(frequencies, "the frequencies")
-    check_people(n)
-    return sqrt_b(len(lam), alpha) * math.sqrt(float((lam * (1 - lam)).max()) / n)
+    return _lambda_errors(frequencies, n, alpha)[0]
 
 
 def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
@@ -64,19 +55,14 @@ def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
         >>> round(e_rel([0.5, 0.5], 1000), 5)
         0.07088
     """
-    lam = _distribution(frequencies, "the frequencies")
-    check_people(n)
-    return sqrt_b(len(lam), alpha) * _largest_ratio(np.sqrt(lam * (1 - lam)), lam) / math.sqrt(n)
+    return _lambda_errors(frequencies, n, alpha)[1]
 
 
 def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
     """e_abs of π̂: √B times the largest standard deviation of π̂_u over the categories.
 
-    Arguments:
-        matrix: P over r cells.
-        pi: π, the true distribution, (r,).
-        n: how many reports.
-        alpha: all r intervals hold with probability at least 1 − α, up to the normal approximation.
+    All r intervals hold with probability at least 1 − α, up to the normal approximation; `pi` is
+    the true distribution, (r,).
 
     Example:
         >>> from mdrr.matrix import Constant
@@ -84,9 +70,7 @@ def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         >>> round(e_abs_pi(coin, [0.5, 0.5], 1000) / e_abs([0.5, 0.5], 1000), 6)
         2.0
     """
-    truth = _distribution(pi, "π", matrix.cells)
-    check_people(n)
-    return sqrt_b(matrix.cells, alpha) * float(deviations(matrix, truth).max()) / math.sqrt(n)
+    return _pi_errors(matrix, pi, n, alpha)[0]
 
 
 def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
@@ -97,10 +81,7 @@ def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         >>> round(e_rel_pi(Constant(2, diagonal=49152, off=16384), [0.1, 0.9], 1000), 3)
         0.65
     """
-    truth = _distribution(pi, "π", matrix.cells)
-    check_people(n)
-    worst = _largest_ratio(deviations(matrix, truth), truth)
-    return sqrt_b(matrix.cells, alpha) * worst / math.sqrt(n)
+    return _pi_errors(matrix, pi, n, alpha)[1]
 
 
 def deviations(matrix: Matrix, pi: Array) -> Array:
@@ -125,11 +106,8 @@ def propagation(matrix: Matrix) -> float:
 
     P_max and P_min are the largest and the smallest modulus of an eigenvalue of Pᵀ. Some error of
     λ̂, relative to λ̂, becomes at least so many times larger in π̂, relative to π̂ (the exact worst
-    factor is the condition number, which is never smaller). For a constant matrix the two are
-    equal: its eigenvalues are 1 and s, so the factor is 1/s.
-
-    Arguments:
-        matrix: with as many reportable codes as cells; others have no eigenvalues.
+    factor is the condition number, which is never smaller). The eigenvalues of a constant matrix
+    are 1 and s, so its factor is 1/s. A matrix with more codes than cells has no eigenvalues.
 
     Example:
         >>> from mdrr.matrix import Constant
@@ -173,17 +151,9 @@ def frequency_errors(
         >>> round(found.lambda_rel, 4), round(found.pi_rel, 4)
         (0.0433, 0.0865)
     """
-    truth = _distribution(pi, "π", matrix.cells)
-    lam = matrix.forward(truth)
-    return FrequencyErrors(
-        n,
-        alpha,
-        sqrt_b(matrix.cells, alpha),
-        e_abs(lam, n, alpha),
-        e_rel(lam, n, alpha),
-        e_abs_pi(matrix, truth, n, alpha),
-        e_rel_pi(matrix, truth, n, alpha),
-    )
+    of_pi = _pi_errors(matrix, pi, n, alpha)
+    of_lambda = _lambda_errors(matrix.forward(np.asarray(pi, dtype=np.float64)), n, alpha)
+    return FrequencyErrors(n, alpha, sqrt_b(matrix.cells, alpha), *of_lambda, *of_pi)
 
 
 def people_needed(
@@ -197,7 +167,7 @@ def people_needed(
     """The smallest n whose error is at most the wanted one: errors shrink as 1/√n.
 
     Arguments:
-        frequencies: λ when no matrix is given (the error of λ̂); with one, π (the error of π̂).
+        frequencies: λ for the error of λ̂; with a matrix, π for the error of π̂.
         matrix: P, to ask about π̂.
         absolute: the wanted e_abs; or
         relative: the wanted e_rel.
@@ -218,8 +188,8 @@ def people_needed(
 
     def error(n: int) -> float:
         if matrix is None:
-            return (e_rel if absolute is None else e_abs)(frequencies, n, alpha)
-        return (e_rel_pi if absolute is None else e_abs_pi)(matrix, frequencies, n, alpha)
+            return _lambda_errors(frequencies, n, alpha)[absolute is None]
+        return _pi_errors(matrix, frequencies, n, alpha)[absolute is None]
 
     single = error(1)
     if math.isinf(single):
@@ -234,9 +204,22 @@ def people_needed(
     return n
 
 
-def _largest_ratio(above: Array, below: Array) -> float:
-    """The largest above/below; infinite when some `below` is 0: nothing is relative to that."""
-    return math.inf if (below <= 0).any() else float((above / below).max())
+def _lambda_errors(frequencies: npt.ArrayLike, n: int, alpha: float) -> tuple[float, float]:
+    lam = _distribution(frequencies, "the frequencies")
+    return _errors(np.sqrt(lam * (1 - lam)), lam, n, alpha)
+
+
+def _pi_errors(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float) -> tuple[float, float]:
+    truth = _distribution(pi, "π", matrix.cells)
+    return _errors(deviations(matrix, truth), truth, n, alpha)
+
+
+def _errors(deviations: Array, shares: Array, n: int, alpha: float) -> tuple[float, float]:
+    """e_abs and e_rel of shares whose standard deviations for one report are known."""
+    check_people(n)
+    scale = sqrt_b(len(shares), alpha) / math.sqrt(n)
+    relative = math.inf if (shares <= 0).any() else float((deviations / shares).max())
+    return scale * float(deviations.max()), scale * relative
 
 
 def _distribution(values: npt.ArrayLike, what: str, size: int | None = None) -> Array:

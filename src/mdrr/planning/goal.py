@@ -1,11 +1,12 @@
 """The shares of people that make what a questionnaire each tells add up to the least error.
 
 Information adds: asking a share w_q of the people questionnaire q tells I_t = Σ_q w_q·J_tq of table
-t, and errors are convex in w. The multiplicative steps w_q ← w_q·√(slope_q) are Fellman's (1974).
+t, and errors are convex in w.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,22 +25,14 @@ class Goal:
     With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + B/(1 + κ·B·I_t): the noise of
     its margins, and of its departure from their product, which is B when nobody reports both. Other
     tables, and all when B is unknown, have E = 1/I_t.
-
-    Arguments:
-        singles: what each questionnaire tells of every attribute alone, `(attributes, q)`.
-        tables: what it tells of every table, `(tables, q)`.
-        places: the first and the last attribute of each table, `(tables, 2)`.
-        sizes: the attributes' numbers of categories.
-        bias: B of each table, infinite where it is unknown.
-        scales: what a unit of each table's standard error costs.
     """
 
-    singles: Array
-    tables: Array
-    places: npt.NDArray[np.int64]
-    sizes: Array
-    bias: Array
-    scales: Array
+    singles: Array  # what each questionnaire tells of every attribute alone, (attributes, q)
+    tables: Array  # what it tells of every table, (tables, q)
+    places: npt.NDArray[np.int64]  # the first and the last attribute of each table, (tables, 2)
+    sizes: Array  # the attributes' numbers of categories
+    bias: Array  # B of each table, infinite where it is unknown
+    scales: Array  # what a unit of each table's standard error costs
 
     @property
     def reached(self) -> npt.NDArray[np.bool_]:
@@ -87,33 +80,16 @@ class Goal:
         return np.asarray(squares)
 
 
-@dataclass(frozen=True, eq=False)
-class Trade:
-    """Two goals, of which the first comes first: the least ln(second) + worth·ln(first).
+def best_shares(goals: Sequence[tuple[Goal, float]]) -> Array:
+    """The shares of least Σ weight·ln(error) over some goals, by Fellman's (1974) steps.
 
-    Arguments:
-        second: a goal.
-        first: one that gives up a per cent where that gains the second `worth`; None for the second
-            alone.
-        worth: see there.
+    Multiplying the shares by √slope leads there: w_q ← w_q·√(slope_q). A goal of weight 5 gives up
+    a per cent only where that gains 5 per cent of a goal of weight 1.
     """
-
-    second: Goal
-    first: Goal | None
-    worth: float
-
-    def among(self, kept: npt.NDArray[np.int64]) -> Trade:
-        """The trade when only some questionnaires are used."""
-        first = self.first and self.first.among(kept)
-        return Trade(self.second.among(kept), first, self.worth)
-
-    def shares(self) -> Array:
-        """The best shares, by multiplicative steps."""
-        shares = np.full(self.second.tables.shape[1], 1 / self.second.tables.shape[1])
-        for _ in range(_STEPS):
-            slope = self.second.slope(shares) / self.second.error(shares)
-            if self.first is not None:
-                slope = slope + self.worth * self.first.slope(shares) / self.first.error(shares)
-            shares = shares * np.sqrt(slope)
-            shares /= shares.sum()
-        return shares
+    questionnaires = goals[0][0].tables.shape[1]
+    shares = np.full(questionnaires, 1 / questionnaires)
+    for _ in range(_STEPS):
+        slope = sum(weight * goal.slope(shares) / goal.error(shares) for goal, weight in goals)
+        shares = shares * np.sqrt(slope)
+        shares /= shares.sum()
+    return shares

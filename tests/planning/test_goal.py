@@ -8,8 +8,8 @@ import pytest
 from mdrr.dependence import Dependences
 from mdrr.domain import Attribute, Domain
 from mdrr.planning import best_split, predict
+from mdrr.planning.goal import Goal, best_shares
 from mdrr.planning.predict import WORTH
-from mdrr.planning.trade import Goal, Trade
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
@@ -44,15 +44,14 @@ def test_slopes_are_how_fast_errors_fall(bias):
         assert slope == pytest.approx(found, rel=1e-5)
 
 
-@pytest.mark.parametrize("first", [None, goal([np.inf] * 3, seed=2)], ids=["one", "two"])
+@pytest.mark.parametrize("first", [[], [(goal([np.inf] * 3, seed=2), WORTH)]], ids=["one", "two"])
 def test_no_other_shares_are_better(first):
-    trade = Trade(goal([np.inf] * 3), first, WORTH)
+    goals = [(goal([np.inf] * 3), 1.0), *first]
 
     def loss(shares):
-        value = np.log(trade.second.error(shares))
-        return value if first is None else value + WORTH * np.log(first.error(shares))
+        return sum(weight * np.log(wanted.error(shares)) for wanted, weight in goals)
 
-    best = trade.shares()
+    best = best_shares(goals)
     assert best.sum() == pytest.approx(1)
     rng = np.random.default_rng(1)
     for _ in range(200):
