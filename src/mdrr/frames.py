@@ -138,24 +138,19 @@ def _occurring(column: Any, name: str) -> Attribute:
 
 def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in."""
-    nw = require("narwhals", "frames")
+    nw, pa = require("narwhals", "frames"), require("pyarrow", "frames")
     wrapped = wrap(people)
-    kind = wrapped.implementation
-    if kind.is_polars():
+    if wrapped.implementation.is_polars():
         frame = require("polars", "frames").from_arrow(table)
         return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame
-    if kind.is_pandas():
-        return _to_pandas(table, people.index if keep_index else None, design)
-    return table
-
-
-def _to_pandas(table: Any, index: Any, design: Design) -> Any:
-    """As pandas; whole numbers and booleans stay what they are where some were not asked."""
-    pa, pd = require("pyarrow", "frames"), require("pandas", "pandas")
+    if not wrapped.implementation.is_pandas():
+        return table
+    pd = require("pandas", "pandas")
+    # Whole numbers and booleans stay what they are where some people were not asked.
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
     holed = {field.type for field in table.schema if table[field.name].null_count}
     frame = table.to_pandas(types_mapper=lambda t: nullable.get(t) if t in holed else None)
-    if index is not None:
-        frame.index = index
+    if keep_index:
+        frame.index = people.index
     frame.attrs[FINGERPRINT] = design.fingerprint
     return frame

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
-from mdrr.domain import Attribute, known
+from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
 from mdrr.randomizer import Codes, smallest_unsigned
 
@@ -67,6 +67,70 @@ def decode_column(codes: npt.NDArray[Any], attribute: Attribute) -> Any:
     values = pa.array(list(attribute.categories), label_type(attribute))
     absent = codes < 0 if np.issubdtype(codes.dtype, np.signedinteger) else None
     return values.take(pa.array(np.maximum(codes, 0), mask=absent))
+
+
+def typed_column(column: Any, attribute: Attribute) -> Any:
+    """A CSV file's column, a dictionary of texts, as labels or as numbers to be binned.
+
+    Integers may be written `1` or `1.0`, booleans in any case or as `0` and `1`. A numeric
+    attribute's texts are its bins' labels, or else numbers. Each spelling is read once, however
+    many people wrote it.
+    """
+    pa = require("pyarrow", "frames")
+    arrow = as_arrow(column, attribute.name)
+    words = arrow.dictionary.to_pylist()
+
+    def first_row(word: int) -> int:
+        return int(arrow.indices.index(word).as_py())
+
+    if attribute.kind == "numeric" and not all(word in attribute.categories for word in words):
+        numbers = [None if word == attribute.missing else _float(word) for word in words]
+        texts = [i for i, x in enumerate(numbers) if x is None and words[i] != attribute.missing]
+        if not texts:
+            return pa.array(numbers, pa.float64()).take(arrow.indices)
+        for i in texts:
+            if _float(words[i].replace(",", ".")) is not None:
+                raise SchemaError(
+                    f"{attribute.name!r} has a number with a decimal comma. Write all numbers "
+                    "with a point, as in 3.5",
+                    row=first_row(i),
+                )
+            if words[i] not in attribute.categories:
+                raise attribute.no_category(words[i], first_row(i))
+        raise SchemaError(f"the column {attribute.name!r} mixes numbers and bins. Use either")
+    spelled = _spellings(attribute)
+    for i, word in enumerate(words):
+        if word not in spelled:
+            raise attribute.no_category(word, first_row(i))
+    values = pa.array([spelled[word] for word in words], label_type(attribute))
+    return pa.DictionaryArray.from_arrays(arrow.indices, values)
+
+
+def _spellings(attribute: Attribute) -> dict[str, Label]:
+    """Every text that stands for a label.
+
+    >>> _spellings(Attribute("rooms", (1, 2)))
+    {'1': 1, '1.0': 1, '2': 2, '2.0': 2}
+    """
+    found: dict[str, Label] = {}
+    for label in attribute.categories:
+        if isinstance(label, bool):
+            texts = [str(label), str(label).lower(), str(label).upper(), str(int(label))]
+        elif isinstance(label, int):
+            texts = [str(label), f"{label}.0"]
+        else:
+            texts = [label]
+        found.update(dict.fromkeys(texts, label))
+    return found
+
+
+def _float(text: str) -> float | None:
+    if text.strip().casefold() in ("nan", "na", ""):
+        return float("nan")
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def label_type(attribute: Attribute) -> Any:

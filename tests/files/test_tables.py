@@ -9,8 +9,8 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError, TallyError
 from mdrr.files import read_people, tables, tally_files, write_tables
-from mdrr.files.spelling import typed_column
 from mdrr.frames import encode
+from mdrr.labels import typed_column
 from mdrr.protocols import independent
 from tests.cases import MIXED
 

@@ -13,11 +13,10 @@ from typing import Any, TypeAlias
 from mdrr.columns import require
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
-from mdrr.files.spelling import typed_column
 from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
 from mdrr.files.whole import whole, write_text
 from mdrr.frames import encode
-from mdrr.labels import need_columns
+from mdrr.labels import need_columns, typed_column
 from mdrr.randomizer import Codes
 
 OnProgress: TypeAlias = Callable[[float], None]
@@ -26,7 +25,14 @@ OnProgress: TypeAlias = Callable[[float], None]
 ROWS = 1 << 18
 _BLOCK = 1 << 23
 _FIRST = 1 << 20
-_FORMATS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
 
 
 def file_format(path: str | Path) -> str:
@@ -38,13 +44,11 @@ def file_format(path: str | Path) -> str:
     if str(path) == STDIN:
         return "csv"
     name = Path(path).name.lower().removesuffix(".gz")
-    formats = {**_FORMATS, ".jsonl": "jsonl", ".ndjson": "jsonl"}
-    try:
-        return formats[Path(name).suffix]
-    except KeyError:
+    if Path(name).suffix not in _FORMATS:
         raise MdrrError(
             f"{str(path)!r} does not say its format. Name it .csv, .tsv, .parquet or .jsonl"
-        ) from None
+        )
+    return _FORMATS[Path(name).suffix]
 
 
 @contextmanager
@@ -189,8 +193,8 @@ def _csv(
 
     def bad_row(row: Any) -> str:
         # The row's text is someone's answers: it is not repeated.
-        trouble.append(f"row {row.number}" if row.number is not None else "a row")
-        trouble.append(f"{row.actual_columns} cells instead of {row.expected_columns}")
+        which = "a row" if row.number is None else f"row {row.number}"
+        trouble.append(f"{which} has {row.actual_columns} cells instead of {row.expected_columns}")
         return "error"
 
     empty = any(label == "" for a in attributes for label in a.categories)
@@ -201,60 +205,46 @@ def _csv(
         strings_can_be_null=True,
         quoted_strings_can_be_null=not empty,
     )
-    parse = arrow_csv.ParseOptions(
-        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=bad_row
-    )
-    read = arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False)
     with opened(path) as (stream, share):
         try:
             first = stream.read(_FIRST)
             refuse_zipped(first, path)
-            header = _header(path, first, delimiter)
-            _check_delimiter(path, header, delimiter)
-            need_columns(repr(str(path)), header, names)
+            need_columns(repr(str(path)), _header(path, first, delimiter), names)
             reader = arrow_csv.open_csv(
                 Rejoined(first, stream),
-                read_options=read,
-                parse_options=parse,
-                convert_options=convert,
+                arrow_csv.ReadOptions(block_size=_BLOCK, use_threads=False),
+                arrow_csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, invalid_row_handler=bad_row
+                ),
+                convert,
             )
             before = 1  # the names of the columns are the first row
             for batch in reader:
                 table = pa.Table.from_batches([batch])
                 with placed(path, before):
-                    table = _typed(table, attributes)
+                    for attribute in attributes:
+                        at = table.schema.get_field_index(attribute.name)
+                        column = typed_column(table.column(at), attribute)
+                        table = table.set_column(at, attribute.name, column)
                 yield table, share()
                 before += table.num_rows
         except pa.ArrowInvalid as error:
             if trouble:
-                raise SchemaError(f"{str(path)!r}: {trouble[0]} has {trouble[1]}") from None
+                raise SchemaError(f"{str(path)!r}: {trouble[0]}") from None
             if "UTF8" in str(error):
                 raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
             raise SchemaError(f"{str(path)!r} cannot be read as CSV") from None
-
-
-def _typed(table: Any, attributes: Sequence[Attribute]) -> Any:
-    for attribute in attributes:
-        at = table.schema.get_field_index(attribute.name)
-        column = typed_column(table.column(at), attribute)
-        table = table.set_column(at, attribute.name, column)
-    return table
 
 
 def _header(path: str | Path, first: bytes, delimiter: str) -> list[str]:
     """The columns' names, from a file's first bytes."""
     text = io.TextIOWrapper(io.BytesIO(first), encoding="utf-8-sig", newline="")
     try:
-        for row in csv.reader(text, delimiter=delimiter):
-            if row:
-                return row
+        header = next((row for row in csv.reader(text, delimiter=delimiter) if row), None)
     except UnicodeDecodeError:
         raise SchemaError(f"{str(path)!r} is not text in UTF-8. Convert it first") from None
-    raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
-
-
-def _check_delimiter(path: str | Path, header: Sequence[str], delimiter: str) -> None:
-    """Refuse a file whose columns are separated by something else."""
+    if header is None:
+        raise SchemaError(f"{str(path)!r} is empty. Its first line must name the columns")
     for other in (",", ";", "\t"):
         if other != delimiter and len(header) == 1 and other in header[0]:
             wanted = "tabs" if delimiter == "\t" else "commas"
@@ -263,3 +253,4 @@ def _check_delimiter(path: str | Path, header: Sequence[str], delimiter: str) ->
                 f"{str(path)!r}: the columns are separated by {other!r}. Save the file with "
                 f"{wanted}{advice}"
             )
+    return header
