@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum faults help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum faults help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,7 +86,10 @@ faults: dev  ## Run the tests of secure sums under faults five times
 bench-accuracy: $(VENV)/.installed-bench  ## Compare the paper's methods, ours and peers on eight data sets
 	$(BIN)/python -m benchmarks.accuracy
 
-bench-coverage: dev  ## Measure how often intervals contain the truth
+bench-ablation: $(VENV)/.installed-bench  ## Compare the default estimator with itself without each part
+	$(BIN)/python -m benchmarks.ablation
+
+bench-coverage: $(VENV)/.installed-bench  ## Measure how often intervals contain the truth
 	$(BIN)/python -m benchmarks.coverage
 
 bench-planning: $(VENV)/.installed-bench  ## Compare the errors that plans predict with those that occur

@@ -1,149 +1,242 @@
-"""How often intervals hold the truth: every estimator, counts and single cells.
+"""How often intervals contain the truth: the default in 40 settings, and every other estimator.
 
-    python -m benchmarks.coverage  # can be stopped and resumed; writes docs/benchmarks/coverage.md
-    python -m benchmarks.coverage --page  # the page from benchmarks/results alone
+    python -m benchmarks.coverage               # hours; stop it and start it again as you like
+    python -m benchmarks.coverage --minutes 60  # stop after an hour, go on later
+    python -m benchmarks.coverage --quick       # some settings, two randomizations, on screen
+    python -m benchmarks.coverage --page        # the page from benchmarks/results alone
+
+Every job is a setting and ten of its randomizations, all settings before the next ten: a run that
+was stopped has about the same number of each. Raw results go to out/coverage.jsonl; remove that
+file when an estimator has changed. The page's words are in `coverage_page.py`.
 
 Intervals of one randomization share its noise, so randomizations are the sample: the standard error
-of a coverage is that of a mean over them. For a population the records are a law, from which people
-are drawn anew each time. The page's words are in `coverage_page.py`.
+of a coverage is that of a mean over them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+from functools import cache
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from benchmarks.coverage_page import document
-from benchmarks.data import People, coded, correlated, load, network
+from benchmarks.coverage_page import PAGE, document
+from benchmarks.data import DATA, HELD_OUT, People, load
+from benchmarks.methods import clusters
 
 import mdrr
 from benchmarks import runner
+from mdrr.dependence import from_codes
 from mdrr.masks import Term
 from mdrr.query import Query
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_codes
 
 LEVEL = 0.95
-RARE = 10
+FEW = 10
+"""Cells of fewer people are rare."""
+ASKED = {"cells": 60, "rare": 30, "empty": 20, "sets": 30}
+"""Questions of each kind about pairs in one randomization, drawn anew for each."""
+ROUNDS, BLOCK = 200, 10
 RESULTS = Path("benchmarks/results/coverage.json")
-PEOPLE = 10_000
+MADE = ("network", "correlated", "potts")
+"""Data sets made here: for any number of people."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Some people, a design, an estimator, and whose counts its intervals are to contain.
+
+    The design is `planned` (`mdrr.plan`, knowing nothing of the people), `known` (the same with
+    their exact dependences), `clusters` (Algorithm 1 with these), or `independent`.
+    """
+
+    data: str
+    n: int
+    design: str
+    epsilon: float
+    method: str = "auto"
+    of: Literal["people", "population"] = "people"
+
+
+def settings() -> list[Setting]:
+    """What is measured: every budget at every n with both designs, the data sets in turn."""
+    found = []
+    names = ("network", "happiness", "fair", "labsup", "correlated", "potts", "randhie")
+    for i, n in enumerate((500, 2_000, 10_000, 32_561, 100_000)):
+        for j, epsilon in enumerate((1.0, 4.0, 16.0)):
+            for k, design in enumerate(("planned", "independent")):
+                name = "adult" if n == 32_561 else names[(3 * i + j + 3 * k) % len(names)]
+                found.append(Setting(name, n, design, epsilon))
+    found += [
+        Setting(name, n, design, epsilon)
+        for name, n, design, epsilon in (
+            ("adult", 500, "known", 2.0),
+            ("happiness", 500, "known", 8.0),
+            ("potts", 2_000, "known", 2.0),
+            ("fair", 2_000, "known", 8.0),
+            ("labsup", 10_000, "known", 1.0),
+            ("randhie", 10_000, "known", 16.0),
+            ("network", 10_000, "planned", 2.0),
+            ("correlated", 10_000, "independent", 8.0),
+            ("adult", 10_000, "planned", 8.0),
+            ("potts", 100_000, "known", 4.0),
+        )
+    ]
+    three = (
+        Setting("network", 10_000, "clusters", 4.0),
+        Setting("randhie", 2_000, "independent", 4.0),
+        Setting("labsup", 10_000, "clusters", 16.0),
+    )
+    for method in ("product", "adjust", "pairwise", "latent", "correspondence"):
+        found += [replace(setting, method=method) for setting in three]
+    for name, n, design, epsilon in (
+        ("network", 10_000, "planned", 1.0),
+        ("adult", 2_000, "planned", 4.0),
+        ("happiness", 500, "planned", 16.0),
+        ("labsup", 10_000, "independent", 4.0),
+        ("correlated", 2_000, "independent", 16.0),
+    ):
+        found.append(Setting(name, n, design, epsilon, of="population"))
+    return found
+
+
+@cache
+def people_of(name: str, n: int) -> People:
+    """So many people: the whole data set, one made so large, or drawn from it with repetition."""
+    if name in MADE:
+        return DATA[name](people=n)  # type: ignore[call-arg]
+    people = load(name)
+    if n == people.n:
+        return people
+    return people.some(np.random.default_rng(n).integers(people.n, size=n))
+
+
+@cache
+def design_of(name: str, n: int, design: str, epsilon: float) -> mdrr.Design:
+    """The design of a setting."""
+    domain = load(name).domain
+    if design == "independent":
+        return mdrr.independent(domain, epsilon=epsilon)
+    if design == "clusters":
+        return mdrr.clustered(domain, clusters(name, 50), epsilon=epsilon)
+    exact = from_codes(load(name).codes, domain) if design == "known" else None
+    return mdrr.plan(domain, n=n, epsilon=epsilon, dependences=exact).design
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """A question: which kind, the set, the true share, and whether one cluster answers it."""
+    """A question: which kind, the set, and the true share."""
 
     kind: str
     query: Query
     truth: float
-    inside: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Some people, a design, and how many randomizations of each method to judge."""
-
-    people: People
-    about: str
-    design: mdrr.Design
-    methods: dict[str, int]
-    whose: tuple[str, ...] = ("people",)
+Pair = tuple[str, str]
 
 
-def questions(people: People, design: mdrr.Design, rng: np.random.Generator) -> Iterator[Asked]:
-    """Ten sets of a tenth of two attributes' combinations, ten cells, ten rare cells (1 to 9
-    people), and five categories of one attribute."""
-    names = people.domain.names
-    homes = [set(c.attributes) for q in design.questionnaires for c in q.clusters]
-    together = [set(q.attributes) for q in design.questionnaires]
-    alone = len(design.questionnaires) == 1
+class Questions:
+    """What can be asked about some people: every cell of every pair, and of how many it is."""
 
-    def asked(kind: str, chosen: tuple[str, ...], mask: np.ndarray, table: np.ndarray) -> Asked:
-        if not any(set(chosen) <= met for met in together):
-            kind = f"{kind}, asked of nobody together"
-        inside = len(chosen) == 1 or (alone and any(set(chosen) <= home for home in homes))
-        query = Query(people.domain, (Term(chosen, mask),))
-        return Asked(kind, query, float(table[mask].sum()), inside)
+    def __init__(self, people: People, design: mdrr.Design) -> None:
+        self.people = people
+        together = [set(q.attributes) for q in design.questionnaires]
+        pairs = list(combinations(people.domain.names, 2))
+        self.tables = {pair: people.table(pair) for pair in pairs}
+        self.groups: dict[str, list[Pair]] = {"": [], "apart ": []}
+        for pair in pairs:
+            met = any(set(pair) <= names for names in together)
+            self.groups["" if met else "apart "].append(pair)
 
-    for _ in range(10):
-        first, second = sorted(rng.choice(len(names), 2, replace=False))
-        pair = (names[first], names[second])
-        table = people.table(pair)
-        held = rng.choice(table.size, max(1, round(0.1 * table.size)), replace=False)
-        if table.ravel()[held].sum() > 0:
-            yield asked("sets", pair, _mask(table, held), table)
-        yield asked("cells", pair, _mask(table, rng.integers(table.size)), table)
-        rare = np.flatnonzero((table > 0) & (np.rint(table * people.n) < RARE).reshape(table.shape))
-        if len(rare):
-            yield asked("rare cells", pair, _mask(table, rng.choice(rare)), table)
-    for _ in range(5):
-        one = (names[rng.integers(len(names))],)
-        table = people.table(one)
-        yield asked("categories", one, _mask(table, rng.integers(table.size)), table)
+    def drawn(self, rng: np.random.Generator) -> Iterator[Asked]:
+        """All categories, and for each kind so many cells and sets of pairs.
+
+        Sets are a tenth of a pair's combinations, with somebody in them. Pairs that nobody was
+        asked together are of kinds of their own.
+        """
+        domain = self.people.domain
+        for name in domain.names:
+            table = self.people.table((name,))
+            for code in range(table.size):
+                kind = "categories" if table[code] > 0 else "empty"
+                yield _asked(domain, kind, (name,), table, np.array([code]))
+        for group, pairs in self.groups.items():
+            if not pairs:
+                continue
+            flat = [np.rint(self.tables[pair].ravel() * self.people.n) for pair in pairs]
+            counts = np.concatenate(flat)
+            starts = np.cumsum([0, *map(len, flat)])
+            kinds = {"cells": counts >= FEW, "rare": (counts > 0) & (counts < FEW)}
+            kinds["empty"] = counts == 0
+            for kind, some in kinds.items():
+                places = np.flatnonzero(some)
+                size = min(ASKED[kind], len(places))
+                for place in rng.choice(places, size, replace=False):
+                    at = int(np.searchsorted(starts, place, side="right")) - 1
+                    cell = np.array([place - starts[at]])
+                    yield _asked(domain, group + kind, pairs[at], self.tables[pairs[at]], cell)
+            for at in rng.integers(len(pairs), size=ASKED["sets"]):
+                table = self.tables[pairs[at]]
+                cells = rng.choice(table.size, max(1, round(0.1 * table.size)), replace=False)
+                if table.ravel()[cells].sum() > 0:
+                    yield _asked(domain, group + "sets", pairs[at], table, cells)
 
 
-def _mask(table: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _asked(
+    domain: mdrr.Domain, kind: str, names: tuple[str, ...], table: np.ndarray, cells: np.ndarray
+) -> Asked:
     mask = np.zeros(table.size, dtype=np.bool_)
-    mask[held] = True
-    return mask.reshape(table.shape)
+    mask[cells] = True
+    query = Query(domain, (Term(names, mask.reshape(table.shape)),))
+    return Asked(kind, query, float(table.ravel()[cells].sum()))
 
 
-def measure(case: Case) -> list[dict[str, object]]:
-    """One row for each method and whose count it is."""
-    people, design = case.people, case.design
-    seen: dict[tuple[str, str], dict[str, list[np.ndarray]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for round_ in range(max(case.methods.values())):
-        rng = np.random.default_rng([round_, 95])
-        asked = list(questions(people, design, rng))
-        for of in case.whose:
-            rows = rng.integers(people.n, size=people.n)
-            codes = people.codes if of == "people" else [column[rows] for column in people.codes]
-            source = mdrr.SeededSource(f"{people.name}/{design.fingerprint}/{of}/{round_}")
-            tally = tally_codes(randomize_codes(codes, design, source), design)
-            for method, rounds in case.methods.items():
-                if round_ < rounds:
-                    for kind, sums in judged(mdrr.estimate(tally, design, method), asked, of):
-                        seen[method, of][kind].append(sums)
-    return [
-        {
-            "data": people.name,
-            "n": people.n,
-            "design": case.about,
-            "method": method,
-            "of": of,
-            "rounds": case.methods[method],
-            "kinds": {kind: summary(sums) for kind, sums in sorted(kinds.items())},
-        }
-        for (method, of), kinds in seen.items()
-    ]
+@cache
+def questions_of(name: str, n: int, design: str, epsilon: float) -> Questions:
+    return Questions(people_of(name, n), design_of(name, n, design, epsilon))
 
 
-def judged(
-    estimate: mdrr.Estimate, asked: Sequence[Asked], of: str
-) -> Iterator[tuple[str, np.ndarray]]:
+Sums = dict[str, list[float]]
+
+
+def measured(setting: Setting, seed: int) -> Sums:
+    """One randomization; for a population, of people drawn anew from its law."""
+    where = (setting.data, setting.n, setting.design, setting.epsilon)
+    people, design = people_of(*where[:2]), design_of(*where)
+    rng = np.random.default_rng([seed, 95])
+    asked = list(questions_of(*where).drawn(rng))
+    if setting.of == "population":
+        people = people.some(rng.integers(people.n, size=people.n))
+    source = mdrr.SeededSource("/".join(map(str, (*astuple(setting), seed))))
+    tally = tally_codes(randomize_codes(people.codes, design, source), design)
+    return judged(mdrr.estimate(tally, design, setting.method), asked, setting.of)
+
+
+def judged(estimate: mdrr.Estimate, asked: Sequence[Asked], of: str, level: float = LEVEL) -> Sums:
     """By kind: how many questions, how many held, the sum of half-widths as shares."""
-    sums: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(3))
+    sums: Sums = defaultdict(lambda: [0, 0, 0.0])
     for one in asked:
-        found = estimate.count(one.query, level=LEVEL, of=of)
+        found = estimate.count(one.query, level=level, of=of)
         held = found.low - 1e-6 <= one.truth * estimate.n <= found.high + 1e-6
-        kind = one.kind
-        if estimate.method in ("product", "adjust") and not one.inside:
-            kind = f"{one.kind.partition(',')[0]}, across clusters"
-        sums[kind] += 1, held, (found.high - found.low) / 2 / estimate.n
-    yield from sums.items()
+        for at, part in enumerate((1, int(held), (found.high - found.low) / 2 / estimate.n)):
+            sums[one.kind][at] += part
+    return dict(sums)
 
 
-def summary(sums: Sequence[np.ndarray]) -> dict[str, float]:
-    """The share held, its standard error over randomizations, and the mean half-width."""
+def summary(sums: Sequence[Sequence[float]]) -> dict[str, float]:
+    """The share held, its standard error over randomizations, and the mean half-width.
+
+    The error is at least that of as many independent intervals of 95 %: a few randomizations that
+    all held everything do not show that all always do.
+    """
     table = np.array(sums)
     count, held, width = table.sum(axis=0)
     share = held / count
@@ -152,109 +245,78 @@ def summary(sums: Sequence[np.ndarray]) -> dict[str, float]:
     return {
         "count": int(count),
         "held": round(float(share), 5),
-        "error": round(error, 5),
+        "error": round(max(error, (LEVEL * (1 - LEVEL) / count) ** 0.5), 5),
         "width": round(float(width / count), 6),
     }
 
 
-def cases(quick: int = 1) -> Iterator[Case]:
-    """What is measured; `quick` divides the numbers of randomizations."""
-    many, some, few, least = (max(2, rounds // quick) for rounds in (200, 16, 8, 6))
-    made = network(people=PEOPLE)
-    both = ("people", "population")
-    first = {"product": many, "pairwise": many}
-    independent = "independent, ε = 10.69"
-    yield Case(made, independent, mdrr.independent(made.domain, epsilon=10.69), first, both)
-    names = made.domain.names
-    pairs = [names[i : i + 2] for i in range(0, len(names), 2)]
-    clusters = mdrr.clustered(made.domain, pairs, p=0.5)
-    about = f"pairs as clusters, ε = {clusters.epsilon:.1f}"
-    yield Case(made, about, clusters, first | {"adjust": max(2, many // 4)}, both)
-    three = made.domain.project(names[:3])
-    part = People("network", three, made.codes[:3], made.about)
-    for epsilon in (2.0, 6.0):
-        design = mdrr.joint(three, epsilon=epsilon)
-        yield Case(
-            part,
-            f"three attributes jointly, ε = {epsilon:g}",
-            design,
-            {"product": many, "adjust": many},
-            both,
-        )
-    design = mdrr.independent(three, epsilon=4.0)
-    yield Case(part, "three attributes, independent, ε = 4", design, first, both)
-    for epsilon in (2.0, 4.62, 15.92):
-        design = mdrr.plan(made.domain, n=made.n, epsilon=epsilon).design
-        yield Case(made, f"planned, ε = {epsilon:g}", design, {"pairwise": many}, both)
-    for people, rounds in ((made, few), (correlated(people=PEOPLE), few), (load("adult"), least)):
-        methods = dict.fromkeys(("latent", "correspondence", "auto"), rounds)
-        if people is not made:
-            methods = {"product": rounds, "adjust": rounds, "pairwise": rounds} | methods
-        design = mdrr.independent(people.domain, epsilon=10.69)
-        yield Case(people, independent, design, methods | {"adjust": rounds})
-        for epsilon in (2.0, 4.62, 15.92):
-            design = mdrr.plan(people.domain, n=people.n, epsilon=epsilon).design
-            kept = {m: r for m, r in methods.items() if m not in ("product", "adjust")}
-            yield Case(people, f"planned, ε = {epsilon:g}", design, kept)
-    strong = related()
-    methods = dict.fromkeys(("pairwise", "latent", "correspondence", "auto"), max(2, many // 5))
-    for epsilon in (4.0, 10.69):
-        design = mdrr.independent(strong.domain, epsilon=epsilon)
-        yield Case(strong, f"independent, ε = {epsilon:g}", design, methods)
-    design = mdrr.plan(strong.domain, n=strong.n, epsilon=2.0).design
-    yield Case(strong, "planned, ε = 2", design, methods)
-    handful = network(people=30)
-    few_people = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
-    methods = dict.fromkeys(few_people, many)
-    design = mdrr.independent(handful.domain, epsilon=10.69)
-    yield Case(handful, independent, design, methods | {"latent": some, "auto": some})
-
-
-def related(people: int = PEOPLE, categories: int = 12, seed: int = 31) -> People:
-    """Two attributes that agree for nine of ten people, and one that has nothing to do with them.
-
-    A pair that depends so strongly is what a model with few classes or axes misses most.
-    """
-    rng = np.random.default_rng(seed)
-    first = rng.choice(categories, people, p=rng.dirichlet(np.full(categories, 3.0)))
-    other = rng.integers(categories, size=people)
-    second = np.where(rng.random(people) < 0.9, first, other)
-    columns = {"first": first, "second": second, "apart": rng.integers(4, size=people)}
-    counts = {"first": categories, "second": categories, "apart": 4}
-    return coded("related", columns, counts, "two attributes that nearly agree (made here)")
-
-
-@lru_cache(maxsize=1)
-def listed(quick: int) -> tuple[Case, ...]:
-    return tuple(cases(quick))
-
-
 def work(job: runner.Job) -> dict[str, Any]:
-    """One case."""
-    quick, place, _, _ = job
-    return {"rows": measure(listed(quick)[place])}
+    """Some randomizations of one setting."""
+    *parts, first, many = job
+    setting = Setting(*parts)
+    begun = time.process_time()
+    rounds = {str(seed): measured(setting, seed) for seed in range(first, first + many)}
+    return {"rounds": rounds, "cpu": round(time.process_time() - begun, 2)}
 
 
-def main() -> None:
+def jobs(listed: Sequence[Setting], rounds: int) -> list[runner.Job]:
+    """Block by block over all settings."""
+    return [
+        (*astuple(setting), first, min(BLOCK, rounds - first))
+        for first in range(0, rounds, BLOCK)
+        for setting in listed
+    ]
+
+
+def gathered(listed: Sequence[Setting], done: Mapping[runner.Job, dict[str, Any]]) -> dict:
+    """The results that the page is made of: one row for each setting that has any."""
+    rounds: dict[tuple[Any, ...], dict[str, Sums]] = defaultdict(dict)
+    for job, entry in done.items():
+        rounds[job[:-2]] |= entry["rounds"]
+    rows = []
+    for setting in listed:
+        kinds: dict[str, list[list[float]]] = defaultdict(list)
+        for sums in rounds[astuple(setting)].values():
+            for kind, each in sums.items():
+                kinds[kind].append(each)
+        if kinds:
+            row = asdict(setting) | {"held_out": setting.data in HELD_OUT}
+            row["rounds"] = len(rounds[astuple(setting)])
+            row["kinds"] = {kind: summary(each) for kind, each in sorted(kinds.items())}
+            rows.append(row)
+    return {"level": LEVEL, "rounds": ROUNDS, "settings": len(listed), "rows": rows}
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", type=int, default=1, help="divide the randomizations by this")
-    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--quick", action="store_true", help="five settings, on screen alone")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="randomizations of each (200)")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
     parser.add_argument("--kept", type=Path, default=Path("out/coverage.jsonl"))
-    asked = parser.parse_args()
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    asked = parser.parse_args(arguments)
+    listed = settings()
+    if asked.quick:
+        listed, asked.rounds = listed[::15], 2
+        asked.kept = asked.kept.with_stem(asked.kept.stem + "-quick")
     if not asked.page:
-        todo = [
-            (asked.quick, place, case.people.name, case.about)
-            for place, case in enumerate(listed(asked.quick))
-        ]
-        done = runner.run(todo, work, asked.kept, workers=asked.workers)
-        rows = [row for job in todo if job in done for row in done[job]["rows"]]
-        results = {"level": LEVEL, "rows": rows}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    page = document(json.loads(RESULTS.read_text("utf-8")))
-    Path("docs/benchmarks/coverage.md").write_text(page, encoding="utf-8")
+        done = runner.run(
+            jobs(listed, asked.rounds),
+            work,
+            asked.kept,
+            workers=asked.workers,
+            minutes=asked.minutes,
+            kind=lambda job: job[:-2],
+        )
+        results = gathered(listed, done)
+        if asked.quick:
+            print(document(results))
+            return
+        RESULTS.write_text(runner.written(results), encoding="utf-8")
+    PAGE.write_text(document(json.loads(RESULTS.read_text("utf-8"))), encoding="utf-8")
 
 
 if __name__ == "__main__":

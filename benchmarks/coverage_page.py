@@ -1,134 +1,203 @@
-"""The page on coverage, its numbers from one run of `benchmarks.coverage`."""
+"""docs/benchmarks/coverage.md, made of benchmarks/results/coverage.json and nothing else."""
 
 from __future__ import annotations
 
-KINDS = ("categories", "cells", "rare cells", "sets")
-APART = ("cells, asked of nobody together", "sets, asked of nobody together")
-UNBIASED = ("product", "pairwise")
-MODELS = ("latent", "correspondence", "auto")
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-HEAD = """# How often intervals hold the truth
+PAGE = Path("docs/benchmarks/coverage.md")
+KINDS = {
+    "categories": "single attributes",
+    "cells": "large cells",
+    "rare": "rare cells",
+    "sets": "sets",
+}
+APART = {f"apart {kind}": title for kind, title in KINDS.items() if kind != "categories"}
+DESIGNS = {
+    "planned": "planned",
+    "known": "planned, dependences known",
+    "clusters": "clusters",
+    "independent": "independent",
+}
+LOW, HIGH = 0.93, 0.97
 
-Every count and table cell of every estimator has an interval. This page says how often those of
-95 % hold the true count, on simulated people and on Adult. `make bench-coverage` made it.
+Row = Mapping[str, Any]
 
-**The numbers were measured before all estimators had the same interval.** Those of `product` within
-clusters and of `pairwise` were the unbiased ones then as well. Those of `latent`, `correspondence`,
-`auto`, and of `product` and `adjust` across clusters were the methods' own. `make bench-coverage`
-measures them anew.
+ABOUT = """*Single attributes* are all their categories. The others are about two attributes: *large
+cells* of ten people and more, *rare cells* of one to nine, and *sets*, each a random tenth of the
+combinations. After ± stands the standard error over randomizations, since the intervals of one
+share its noise. In brackets stands the mean half-width, in per cent of all people.
 
-*Categories* are of one attribute; *cells* are single combinations of two; *rare cells* are those
-with 1 to 9 people; *sets* are random tenths of two attributes' combinations. After each share
-stands its standard error over randomizations, since intervals of one randomization share its noise
-(0 where all of them held it; few randomizations then say little).
-*People* are those who reported: only the randomization is uncertain. For a *population* people are
-drawn anew from a law each time, and its shares are the truth.
+Designs are `mdrr.plan`'s, which knows the numbers of people and categories or, where the table says
+so, also the exact dependences; and RR-Independent. Other numbers of people than a data set has are
+drawn from its records with repetition; made data sets are made that large. Data sets with an
+asterisk are held out: nothing was chosen by looking at results on them."""
 
-"""
+ONE = """Every estimator has the same interval, that of the unbiased count
+([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). The count itself is the estimator's,
+and the interval is made long enough to contain it. So intervals contain the truth more often than
+stated where estimate and unbiased count are far apart."""
 
-UNBIASED_TEXT = """## One interval for every estimator
+POPULATION = """Above, the truth is the count of the people who reported: only their randomization
+is uncertain. With `of="population"` the people are a sample as well. Here they are drawn anew each
+time from a law, and the law's shares are the truth."""
 
-Every interval is that of the unbiased count, whatever estimator gave the count itself
-(`src/mdrr/estimation/uncertainty.py`). Its variance follows from the design. It depends on the
-count: a cell that nobody was reported in shows no spread, though one of a few people would have
-some. So an interval holds every count that a test at that count's own variance does not reject,
-with counts below 0 or above n ruled out. The estimate lies inside: where it would not, the interval
-is made longer. That happens most in rare cells of noisy reports, and there the truth is held a
-little more often than stated. The first table has the estimators that take nothing for granted
-within a cluster: `product` and `adjust` within their clusters, and `pairwise`. The last rows are of
-30 people.
-
-"""
-
-MODELS_TEXT = """## Estimates that take something for granted
-
-`latent`, `correspondence` and `auto` may miss, so their intervals are the unbiased ones too;
-`pairwise` is here for comparison. {lowest} In brackets stands the mean half-width of the sets, in
-per cent of all people.
-
-"""
-
-ACROSS_TEXT = """## Across clusters
-
-`product` takes clusters for independent, and `adjust` keeps the randomized records' odds ratios.
-Their estimates across clusters may be far off. The interval allows for that: it is the unbiased
-one, made long enough to hold the estimate.
-
-"""
-
-APART_TEXT = """## Attributes that nobody was asked together
-
-A design may ask some pairs of nobody; plans made without dependences do not. What is said of such
-a pair comes from a model, and no report can show how wrong that is. Its interval is as wide as the
-intervals of its parts allow: no larger than any of them, and no smaller than what they must have in
-common (Fréchet).
-"""
+TOGETHER = """A design may ask some pairs of nobody; plans that know the dependences do so. What an
+estimate says of such a pair comes from a model, and no report can show how wrong that is. Its
+interval is no confidence interval: it bounds the count by what the single attributes' intervals
+allow (Fréchet). Such bounds are wide and should contain it nearly always, not in 95 of 100
+cases."""
 
 
-def document(results: dict) -> str:
+def document(results: Mapping[str, Any]) -> str:
     """The whole page."""
     rows = results["rows"]
-    first = [r for r in rows if r["method"] in (*UNBIASED, "adjust") and r["kinds"]]
-    unbiased = [r for r in first if any(kind in r["kinds"] for kind in KINDS)]
-    models = [r for r in rows if r["method"] in ("pairwise", *MODELS)]
-    compared = {(r["data"], r["n"], r["design"]) for r in rows if r["method"] == "auto"}
-    models = [
-        r for r in models if r["of"] == "people" and (r["data"], r["n"], r["design"]) in compared
+    main = [r for r in rows if r["method"] == "auto" and r["of"] == "people"]
+    others = [r for r in rows if r["method"] != "auto"]
+    population = [r for r in rows if r["of"] == "population"]
+    apart = [r for r in main if any(kind in r["kinds"] for kind in APART)]
+    parts = [
+        "# How often intervals contain the truth",
+        "Every count and table cell of an estimate has an interval. This page says how often those "
+        f"of {results['level']:.0%} contain the true count. `make bench-coverage` made it.",
+        numbers(results, main),
+        "\n".join(overview(main)),
+        verdict(main),
+        ABOUT,
+        "## The default",
+        table(main, KINDS),
+        "## Other estimators",
+        ONE,
+        table(others, KINDS, method=True),
+        "## A population",
+        POPULATION,
+        table(population, KINDS),
+        "## Attributes that nobody was asked together",
+        TOGETHER,
+        table(apart, APART),
     ]
-    models.sort(key=lambda r: (-r["n"], r["data"], r["design"]))
-    across = [r for r in rows if any("across" in kind for kind in r["kinds"])]
-    apart = [r for r in rows if any(kind in r["kinds"] for kind in APART)]
-    return (
-        HEAD
-        + UNBIASED_TEXT
-        + table(unbiased, KINDS)
-        + "\n"
-        + MODELS_TEXT.format(lowest=lowest(models))
-        + table(models, KINDS, width="sets")
-        + "\n"
-        + ACROSS_TEXT
-        + table(across, tuple(f"{kind}, across clusters" for kind in KINDS[1:]))
-        + "\n"
-        + APART_TEXT
-        + (f"\n{table(apart, APART)}" if apart else "")
+    return "\n\n".join(wrapped(part) for part in parts if part) + "\n"
+
+
+def wrapped(part: str) -> str:
+    """Prose in lines of a hundred characters; tables and headings as they are."""
+    if part.startswith(("|", "#")):
+        return part
+    blocks = part.split("\n\n")
+    return "\n\n".join(
+        textwrap.fill(" ".join(block.split()), 100, break_on_hyphens=False) for block in blocks
     )
 
 
-def lowest(rows: list[dict]) -> str:
-    """The least share that the default's intervals held, in words."""
-    found = [
-        (row["kinds"][kind]["held"], row["kinds"][kind]["error"], kind, row)
+def numbers(results: Mapping[str, Any], main: Sequence[Row]) -> str:
+    """How many settings there are, and how many randomizations of each."""
+    rounds = [row["rounds"] for row in results["rows"]]
+    if not rounds:
+        return "Nothing has been measured yet."
+    each = f"{min(rounds)}" if min(rounds) == max(rounds) else f"{min(rounds)} to {max(rounds)}"
+    text = (
+        f"The default was measured in {len(main)} settings, with {each} randomizations in each "
+        "setting of this page."
+    )
+    left = results["settings"] - len(rounds)
+    if left or min(rounds) < results["rounds"]:
+        text = f"**These are first numbers.** {text} A whole run has {results['rounds']}"
+        text += f", and {left} settings more." if left else "."
+    return text
+
+
+def found(rows: Iterable[Row], kind: str) -> list[tuple[float, float]]:
+    """(share held, its standard error) in all rows with questions of a kind."""
+    return [
+        (row["kinds"][kind]["held"], row["kinds"][kind]["error"])
         for row in rows
-        if row["method"] == "auto"
-        for kind in KINDS
         if kind in row["kinds"]
     ]
-    if not found:
-        return ""
-    held, error, kind, row = min(found, key=lambda each: each[0])
-    return (
-        f"The lowest of `auto` is {held:.1%} ± {100 * error:.1f} ({row['data']}, {row['design']}, "
-        f"{kind})."
-    )
 
 
-def table(rows: list[dict], kinds: tuple[str, ...], width: str = "") -> str:
-    """One line for each row, one column for each kind of question."""
-    heads = [kind.partition(",")[0] for kind in kinds]
+def below(known: Iterable[tuple[float, float]]) -> int:
+    """How many lie below 93 % by more than two standard errors."""
+    return sum(held + 2 * error < LOW for held, error in known)
+
+
+def above(known: Iterable[tuple[float, float]]) -> int:
+    """How many lie above 97 % by more than two standard errors."""
+    return sum(held - 2 * error > HIGH for held, error in known)
+
+
+def overview(rows: Sequence[Row]) -> list[str]:
+    """The lowest, the mean and the highest of each kind, held-out data sets apart."""
     lines = [
-        "| data | people | design | method | of | randomizations | " + " | ".join(heads) + " |",
-        "|---|--:|---|---|---|--:|" + "--:|" * len(kinds),
+        "| data sets | questions | settings | lowest | mean | highest "
+        f"| below {LOW:.0%} | above {HIGH:.0%} |",
+        "|---|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for title, held_out in (("seen", False), ("held out", True)):
+        some = [row for row in rows if row["held_out"] == held_out]
+        for kind, name in KINDS.items():
+            known = found(some, kind)
+            if known:
+                mean = sum(held for held, _ in known) / len(known)
+                lines.append(
+                    f"| {title} | {name} | {len(known)} | {shown(min(known))} | {mean:.1%} "
+                    f"| {shown(max(known))} | {below(known)} | {above(known)} |"
+                )
+    return lines
+
+
+def verdict(rows: Sequence[Row]) -> str:
+    """What the overview's last columns say, and the lowest of all, in words."""
+    known = [(each, row, kind) for kind in KINDS for row in rows for each in found([row], kind)]
+    if not known:
+        return ""
+    each = [entry[0] for entry in known]
+    least, row, kind = min(known, key=lambda entry: entry[0])
+    where = f"{row['data']}, {row['n']:,} people, {DESIGNS[row['design']]}, ε = {row['epsilon']:g}"
+    text = (
+        f"The last columns count the settings outside by more than two standard errors: of "
+        f"{len(each)} numbers {below(each)} are below {LOW:.0%} and {above(each)} above "
+        f"{HIGH:.0%}. One in 40 numbers whose true value is just at such a limit is counted by "
+        f"chance. The lowest is {shown(least)} ({KINDS[kind]}; {where})."
+    )
+    empty = found(rows, "empty")
+    if empty:
+        mean = sum(held for held, _ in empty) / len(empty)
+        text += (
+            " Cells with nobody in them are not counted here: their interval contains the truth if "
+            f"it begins at 0, and {mean:.1%} do (lowest {shown(min(empty))})."
+        )
+    return text
+
+
+def shown(each: tuple[float, float]) -> str:
+    return f"{each[0]:.1%} ± {100 * each[1]:.1f}"
+
+
+def table(rows: Sequence[Row], kinds: Mapping[str, str], *, method: bool = False) -> str:
+    """One line for each setting, one column for each kind of question."""
+    if not rows:
+        return "Not measured yet."
+    heads = [*(["method"] if method else []), "data", "people", "design", "ε", "randomizations"]
+    lines = [
+        "| " + " | ".join([*heads, *kinds.values()]) + " |",
+        "|" + "---|" * method + "---|--:|---|--:|--:|" + "--:|" * len(kinds),
     ]
     for row in rows:
-        cells = []
+        cells = [
+            *([f"`{row['method']}`"] if method else []),
+            row["data"] + ("\\*" if row["held_out"] else ""),
+            f"{row['n']:,}",
+            DESIGNS[row["design"]],
+            f"{row['epsilon']:g}",
+            f"{row['rounds']}",
+        ]
         for kind in kinds:
-            found = row["kinds"].get(kind)
-            text = "" if found is None else f"{found['held']:.1%} ± {100 * found['error']:.1f}"
-            if found and kind == width:
-                text += f" ({100 * found['width']:.2f})"
-            cells.append(text)
-        lines.append(
-            f"| {row['data']} | {row['n']:,} | {row['design']} | {row['method']} | {row['of']} "
-            f"| {row['rounds']} | " + " | ".join(cells) + " |"
-        )
-    return "\n".join(lines) + "\n"
+            if kind in row["kinds"]:
+                width = 100 * row["kinds"][kind]["width"]
+                cells.append(f"{shown(*found([row], kind))} ({width:.2g})")
+            else:
+                cells.append("")
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
