@@ -33,7 +33,7 @@ share its noise. In brackets stands the mean half-width, in per cent of all peop
 Designs are `mdrr.plan`'s, which knows the numbers of people and categories or, where the table says
 so, also the exact dependences; and RR-Independent. Other numbers of people than a data set has are
 drawn from its records with repetition; made data sets are made that large. Data sets with an
-asterisk are held out: nothing was chosen by looking at results on them."""
+asterisk are held out: nothing about intervals was chosen by looking at results on them."""
 
 ONE = """Every estimator has the same interval, that of the unbiased count
 ([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). The count itself is the estimator's,
