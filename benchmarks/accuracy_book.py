@@ -119,8 +119,8 @@ def verdicts(book: Book, names: list[str]) -> list[str]:
     if ours is None:
         return []
     made = [
-        f"`{ours}`, the defaults a user gets, against the best of all peers in each case, a case",
-        f"being a data set and an ε. Level is within {LEVEL:.0%}.",
+        f"A case is a data set and an ε. In each case `{ours}`, the defaults, is compared with the",
+        f"best of all peers. *Level* means that the errors are within {LEVEL:.0%} of each other.",
         "",
         "| question | won | level | lost | best peer's error / ours: median | least | most |",
         "|---|--:|--:|--:|--:|--:|--:|",
@@ -182,8 +182,8 @@ def small_budgets(book: Book, names: list[str]) -> list[str]:
         made += [f"| {TITLES[metric].split(':')[0]} \\ ε | {head} |"]
         made += ["|---|" + "--:|" * len(budgets), *map(" ".join, lines.values()), ""]
     return [
-        f"`{ours}` divided by the best peer, below 1 where ours is better, with the standard error",
-        "over seeds. The best of the peers is taken after the fact, which favours them.",
+        f"The error of `{ours}` divided by that of the best peer, ± the standard error over seeds.",
+        "Below 1 ours is better. The best peer is picked after the fact, which favours peers.",
         "",
         *made[:-1],
     ]
@@ -210,8 +210,8 @@ def each_peer(book: Book) -> list[str]:
                 cells.append(f"{_mean(ratios).value:.2f}{missing}" if ratios else "–")
         made.append(f"| {peer} | {' | '.join(cells)} |")
     return [
-        f"`{ours}` divided by each peer, the geometric mean over all data sets, in brackets over",
-        "how many where the peer was not run on all:",
+        f"The error of `{ours}` divided by each peer's: the geometric mean over all data sets.",
+        "If a peer was not run on all of them, their number is in brackets.",
         "",
         *made,
     ]
