@@ -16,16 +16,14 @@ def cluster(
     """Merge the most dependent clusters while their combinations stay few (Algorithm 1).
 
     The dependence of two clusters is the largest between an attribute of one and an attribute of
-    the other. Ties go to the pair that comes first in the domain's order.
+    the other. Ties go to the pair that comes first in the domain's order, which is also that of the
+    partition it gives.
 
     Arguments:
         dependences: of every pair of attributes, learnt in any way.
         domain: gives the order and the category counts.
         max_cells: T_v, the most combinations a cluster may have.
         min_dependence: T_d, the least dependence that merges two clusters.
-
-    Returns:
-        A partition of the domain's attributes, in its order.
 
     Example:
         >>> import numpy as np
@@ -41,27 +39,17 @@ def cluster(
         raise DesignError(f"max_cells={max_cells}: a cluster has at least one combination")
     if not 0 <= min_dependence <= (math.inf if dependences.measure == "covariance" else 1):
         raise DesignError(f"min_dependence={min_dependence}: a dependence lies between 0 and 1")
-    clusters: list[tuple[int, ...]] = [(j,) for j in range(len(domain))]
-    while (pair := _best(clusters, dependences, domain, max_cells, min_dependence)) is not None:
-        first, second = pair
-        clusters = [c for c in clusters if c not in pair]
-        clusters.append(tuple(sorted(first + second)))
-        clusters.sort()
-    return tuple(tuple(domain.names[j] for j in members) for members in clusters)
-
-
-def _best(
-    clusters: list[tuple[int, ...]],
-    dependences: Dependences,
-    domain: Domain,
-    max_cells: int,
-    min_dependence: float,
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """The most dependent pair of clusters that may merge, the first of equals."""
-    best, strongest = None, -1.0
-    for first, second in combinations(clusters, 2):
-        strength = max(dependences[domain.names[i], domain.names[j]] for i in first for j in second)
-        cells = math.prod(domain.shape[j] for j in first + second)
-        if strength >= min_dependence and cells <= max_cells and strength > strongest:
-            best, strongest = (first, second), strength
-    return best
+    clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
+    while True:
+        mergeable: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
+        for first, second in combinations(clusters, 2):
+            strength = max(dependences[a, b] for a in first for b in second)
+            cells = math.prod(domain.attribute(name).size for name in first + second)
+            if strength >= min_dependence and cells <= max_cells:
+                mergeable[first, second] = strength
+        if not mergeable:
+            return tuple(clusters)
+        best = max(mergeable, key=mergeable.__getitem__)  # the first of equals
+        merged = tuple(sorted(best[0] + best[1], key=domain.index))
+        clusters = [c for c in clusters if c not in best] + [merged]
+        clusters.sort(key=lambda c: domain.index(c[0]))

@@ -158,15 +158,10 @@ class _Reader:
 
 
 def _mirrored(operator: ast.cmpop) -> ast.cmpop:
-    mirror: dict[type[ast.cmpop], type[ast.cmpop]] = {
-        ast.Lt: ast.Gt,
-        ast.Gt: ast.Lt,
-        ast.LtE: ast.GtE,
-        ast.GtE: ast.LtE,
-    }
     if isinstance(operator, ast.In | ast.NotIn):
         raise QueryError("'in' needs the attribute on the left and a list of labels on the right")
-    return mirror.get(type(operator), type(operator))()
+    mirror = {ast.Lt: ast.Gt(), ast.Gt: ast.Lt(), ast.LtE: ast.GtE(), ast.GtE: ast.LtE()}
+    return mirror.get(type(operator), operator)
 
 
 def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
@@ -178,7 +173,6 @@ def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
         raise QueryError(
             f"{attribute.name!r} is nominal: its categories have no order. Compare it with == or in"
         )
-    positions = np.arange(attribute.size)
     answered = np.ones(attribute.size, dtype=np.bool_)
     if attribute.missing is not None:
         answered[attribute.code(attribute.missing)] = False
@@ -189,18 +183,20 @@ def _ordered(attribute: Attribute, operator: ast.cmpop, label: object) -> Mask:
                 f"{label!r} is a missing answer of {attribute.name!r} and has no place in the "
                 "order. Compare it with =="
             )
-        compare = {
-            ast.Lt: positions < at,
-            ast.LtE: positions <= at,
-            ast.Gt: positions > at,
-            ast.GtE: positions >= at,
-        }
-        return answered & compare[type(operator)]
-    number = isinstance(label, int | float) and not isinstance(label, bool)
-    if not (isinstance(operator, ast.Lt | ast.GtE) and number and label in attribute.edges):
-        edges = ", ".join(edge_text(edge) for edge in attribute.edges)
-        raise QueryError(
-            f"{attribute.name!r} is binned: compare it with < or >= and one of its edges: {edges}"
-        )
-    at = attribute.edges.index(float(str(label)))
-    return answered & ((positions < at) if isinstance(operator, ast.Lt) else (positions >= at))
+    else:
+        number = isinstance(label, int | float) and not isinstance(label, bool)
+        if not (isinstance(operator, ast.Lt | ast.GtE) and number and label in attribute.edges):
+            edges = ", ".join(edge_text(edge) for edge in attribute.edges)
+            raise QueryError(
+                f"{attribute.name!r} is binned: compare it with < or >= and one of its edges: "
+                + edges
+            )
+        at = attribute.edges.index(float(str(label)))
+    positions = np.arange(attribute.size)
+    compare = {
+        ast.Lt: positions < at,
+        ast.LtE: positions <= at,
+        ast.Gt: positions > at,
+        ast.GtE: positions >= at,
+    }
+    return answered & compare[type(operator)]

@@ -44,16 +44,15 @@ def randomize(
 ) -> Any:
     """Randomize a frame of true records: what each person would send, in one go.
 
+    It gives the same kind of frame, in the same row order, with the design's columns only; numbers
+    come back as their bins.
+
     Arguments:
         people: one row per person, one column per attribute; pandas, Polars or PyArrow.
         design: how to randomize.
         source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
         keep_index: give the reports the index of a pandas frame. It links every report to its
-            person and is not randomized, so it is dropped by default.
-
-    Returns:
-        The same kind of frame, in the same row order, with the design's columns only; numbers come
-        back as their bins.
+            person and is not randomized, so it is left behind by default.
     """
     if not isinstance(design, Design):
         raise SchemaError("the people come first, then the design: mdrr.randomize(people, design)")
@@ -80,8 +79,7 @@ def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) 
         >>> tally([[[0, 1]]], design, counts=[[70, 30]]).n
         100
     """
-    first: Any = design
-    if not isinstance(first, Design):
+    if not isinstance(design, Design):
         raise TallyError("the reports come first, then the design: mdrr.tally(reports, design)")
     if isinstance(reports, Tally):
         raise TallyError("this is a tally already; tallies add up with +")
@@ -90,21 +88,16 @@ def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) 
     if isinstance(reports, Iterator | set | frozenset):
         reports = list(reports)
     listed = isinstance(reports, list | tuple)
-    if isinstance(reports, Reports) or (listed and _are_codes(reports, counts)):
+    first = reports[0] if listed and reports else None
+    # Codes come questionnaire by questionnaire, as lists or arrays; a single report is none.
+    sized = hasattr(first, "__len__") and not isinstance(first, Report | Mapping | str | bytes)
+    if isinstance(reports, Reports) or (listed and (counts is not None or sized)):
         return tally_codes(reports, design, counts=counts)
     if counts is not None:
         raise TallyError("counts go with arrays of codes; other reports occur once each")
     if listed:
         return tally_responses(reports, design)
     return tally_codes(report_codes(reports, design), design)
-
-
-def _are_codes(reports: Sequence[Any], counts: object) -> bool:
-    """Whether a list holds codes, questionnaire by questionnaire, and not single reports."""
-    single = (Report, Mapping, str, bytes)
-    return counts is not None or (
-        bool(reports) and not isinstance(reports[0], single) and hasattr(reports[0], "__len__")
-    )
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:

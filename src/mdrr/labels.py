@@ -234,9 +234,14 @@ def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger
 
 
 def _positions(labels: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
-    compute = require("pyarrow.compute", "frames")
+    pa, compute = require("pyarrow", "frames"), require("pyarrow.compute", "frames")
     labels = _comparable(labels, attribute)
-    found = compute.index_in(labels, value_set=_fitting(attribute, labels.type), skip_nulls=True)
+    categories: list[Any] = list(attribute.categories)
+    if pa.types.is_integer(labels.type):  # a category that the column cannot hold is no value
+        bounds = np.iinfo(labels.type.to_pandas_dtype())
+        categories = [c if bounds.min <= c <= bounds.max else None for c in categories]
+    known_labels = pa.array(categories, labels.type)
+    found = compute.index_in(labels, value_set=known_labels, skip_nulls=True)
     found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
     return np.asarray(found.to_numpy(zero_copy_only=False)).astype(_signed(attribute))
 
@@ -270,17 +275,6 @@ def _comparable(arrow: Any, attribute: Attribute) -> Any:
             f"{kind.__name__}: {known(attribute.categories)}. Convert the column first"
         )
     return arrow
-
-
-def _fitting(attribute: Attribute, kind: Any) -> Any:
-    """The categories in a column's own type; those it cannot hold become null, in their place."""
-    pa = require("pyarrow", "frames")
-    if not pa.types.is_integer(kind):
-        return pa.array(list(attribute.categories), kind)
-    bounds = np.iinfo(kind.to_pandas_dtype())
-    whole = [int(category) for category in attribute.categories]
-    fitting = [value if bounds.min <= value <= bounds.max else None for value in whole]
-    return pa.array(fitting, kind)
 
 
 def _signed(attribute: Attribute) -> type[np.signedinteger[Any]]:

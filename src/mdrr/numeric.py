@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mdrr.domain import Attribute
 from mdrr.errors import QueryError
 from mdrr.estimation import Estimate
 from mdrr.masks import Term
@@ -48,15 +47,14 @@ def histogram(estimate: Estimate, name: str, *, level: float = 0.95) -> Histogra
         name: the attribute.
         level: the confidence level of each bin's interval.
     """
-    attribute = _ordered(estimate, name)
+    edges = _edges(estimate, name)
     table = estimate.table(name, level=level)
-    return Histogram(name, _edges(attribute), table.values, table.low, table.high)
+    return Histogram(name, edges, table.values, table.low, table.high)
 
 
 def mean(estimate: Estimate, name: str) -> float:
     """The mean of an ordered attribute: bin midpoints weighted by their shares."""
-    attribute = _ordered(estimate, name)
-    edges = _edges(attribute)
+    edges = _edges(estimate, name)
     return float(estimate.table(name).values @ ((edges[:-1] + edges[1:]) / 2))
 
 
@@ -78,17 +76,15 @@ def quantiles(
         shares: which quantiles, each strictly between 0 and 1.
         level: the confidence level of the intervals.
     """
-    attribute = _ordered(estimate, name)
+    edges = _edges(estimate, name)
     for share in shares:
         if not 0 < share < 1:
             raise QueryError(f"a quantile lies strictly between 0 and 1, not at {share}")
-    edges = _edges(attribute)
     below = np.concatenate([[0.0], np.cumsum(estimate.table(name).values)])
     low, high = np.zeros(len(edges)), np.ones(len(edges))
-    high[0] = 0.0
-    low[-1] = 1.0
-    for k in range(1, attribute.size):
-        mask = np.arange(attribute.size) < k
+    high[0], low[-1] = 0.0, 1.0
+    for k in range(1, len(edges) - 1):
+        mask = np.arange(len(edges) - 1) < k
         count = estimate.count(Query(estimate.domain, (Term((name,), mask),)), level=level)
         low[k], high[k] = count.low / count.n, count.high / count.n
     low, high = np.maximum.accumulate(low), np.maximum.accumulate(high)
@@ -100,32 +96,25 @@ def quantiles(
 
 def _crossing(share: float, below: Array, edges: Array) -> float:
     """Where the cumulated share first reaches the wanted one, linear within a bin."""
-    at = int(np.searchsorted(below, share))
-    at = min(max(at, 1), len(edges) - 1)
+    at = min(max(int(np.searchsorted(below, share)), 1), len(edges) - 1)
     rise = below[at] - below[at - 1]
     part = (share - below[at - 1]) / rise if rise > 0 else 1.0
     return float(edges[at - 1] + min(max(part, 0.0), 1.0) * (edges[at] - edges[at - 1]))
 
 
-def _ordered(estimate: Estimate, name: str) -> Attribute:
+def _edges(estimate: Estimate, name: str) -> Array:
+    """Bin edges of an ordered attribute; around ranks or integers, half a step to each side."""
     attribute = estimate.domain.attribute(name)
     if not attribute.is_ordered:
         raise QueryError(
             f"{name!r} has no order (it is nominal, or has a category for missing answers): "
             "ask for its table instead"
         )
-    return attribute
-
-
-def _edges(attribute: Attribute) -> Array:
-    """Bin edges; around ranks or integers, half a step to each side."""
     if attribute.edges is not None:
         return np.asarray(attribute.edges, dtype=np.float64)
-    first = attribute.categories[0]
-    numbers = attribute.categories if type(first) is int else range(attribute.size)
-    values = np.asarray(numbers, dtype=np.float64)
-    if (np.diff(values) <= 0).any():
-        values = np.arange(attribute.size, dtype=np.float64)
+    values = np.arange(attribute.size, dtype=np.float64)
+    if type(attribute.categories[0]) is int:
+        numbers = np.asarray(attribute.categories, dtype=np.float64)
+        values = numbers if (np.diff(numbers) > 0).all() else values
     middles = (values[:-1] + values[1:]) / 2
-    ends = values[0] - (middles[0] - values[0]), values[-1] + (values[-1] - middles[-1])
-    return np.concatenate([[ends[0]], middles, [ends[1]]])
+    return np.concatenate([[2 * values[0] - middles[0]], middles, [2 * values[-1] - middles[-1]]])

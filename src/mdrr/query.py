@@ -79,12 +79,9 @@ class Query:
 
     def holds(self, columns: Mapping[str, npt.NDArray[Any]]) -> Mask:
         """Whether each record, given as code columns by name, is in S."""
-        held: Mask | None = None
+        held = np.ones(len(next(iter(columns.values()))), dtype=np.bool_)
         for term in self.terms:
-            inside = term.mask[tuple(columns[name] for name in term.names)]
-            held = inside if held is None else held & inside
-        if held is None:
-            return np.ones(len(next(iter(columns.values()))), dtype=np.bool_)
+            held &= term.mask[tuple(columns[name] for name in term.names)]
         return held
 
 

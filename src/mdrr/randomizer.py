@@ -60,11 +60,8 @@ def randomize_codes(
 
     Arguments:
         codes: one `int (n,)` array per attribute, in the domain's order.
-        design: how to randomize.
+        design: how to randomize. A questionnaire nobody drew has an empty batch.
         source: where the bytes come from; the system's CSPRNG by default.
-
-    Returns:
-        The reports; a questionnaire nobody drew has an empty batch.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain

@@ -140,8 +140,8 @@ def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDAr
     if len(design.questionnaires) == 1:
         return np.zeros(n, dtype=np.int64)
     column = columns.pop(QUESTIONNAIRE)
-    if column.min() < 0 or column.max() >= len(design.questionnaires):
-        wrong = (column < 0) | (column >= len(design.questionnaires))
+    wrong = (column < 0) | (column >= len(design.questionnaires))
+    if wrong.any():
         raise TallyError(
             f"a {QUESTIONNAIRE} is missing or outside 0…{len(design.questionnaires) - 1}",
             row=int(wrong.argmax()),

@@ -40,9 +40,6 @@ def respond(
         design: how to randomize: an `mdrr.Design`, or its JSON, parsed.
         source: where the bytes come from; the system's CSPRNG by default.
 
-    Returns:
-        The report: the design's fingerprint, which questionnaire she got, one code per cluster.
-
     Example:
         >>> matrix = {"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}
         >>> design = {"mdrr": 1, "attributes": [{"name": "a", "categories": ["no", "yes"]}],

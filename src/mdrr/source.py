@@ -30,12 +30,7 @@ def _keystream(key: bytes) -> CipherContext:
 
 
 class SystemSource:
-    """The system's CSPRNG; large requests expand a fresh 256-bit system key with AES-CTR.
-
-    Example:
-        >>> len(SystemSource().read(5))
-        5
-    """
+    """The system's CSPRNG; large requests expand a fresh 256-bit system key with AES-CTR."""
 
     def read(self, count: int, /) -> bytes:
         """The next `count` bytes; every large request is under a key of its own."""
@@ -71,12 +66,7 @@ class SeededSource:
 
 
 class BytesSource:
-    """Given bytes, once: what the test vectors feed to every implementation.
-
-    Example:
-        >>> BytesSource(b"abc").read(2)
-        b'ab'
-    """
+    """Given bytes, once: what the test vectors feed to every implementation."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)

@@ -24,14 +24,9 @@ def largest_remainder(probabilities: Array, n: int) -> npt.NDArray[np.int64]:
     array([2, 1, 1])
     """
     exact = probabilities / probabilities.sum() * n
-    repeats: npt.NDArray[np.int64] = np.floor(exact + 1e-9).astype(np.int64)
-    left = n - int(repeats.sum())
-    if left > 0:
-        order = np.argsort(-(exact - repeats), kind="stable")
-        repeats[order[:left]] += 1
-    elif left < 0:
-        order = np.argsort(np.where(repeats > 0, exact - repeats, np.inf), kind="stable")
-        repeats[order[:-left]] -= 1
+    repeats: npt.NDArray[np.int64] = np.floor(exact).astype(np.int64)
+    order = np.argsort(repeats - exact, kind="stable")
+    repeats[order[: n - int(repeats.sum())]] += 1
     return repeats
 
 

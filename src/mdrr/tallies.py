@@ -134,17 +134,15 @@ class Tally:
                 raise TallyError("this is a design, not a tally or reports")
             if fields["mdrr-tally"] != FORMAT:
                 raise TallyError(f"this tally has format {fields['mdrr-tally']!r}, not {FORMAT}")
-            groups = [
-                ([np.asarray(_integers(c)) for c in g["codes"]], np.asarray(_integers(g["counts"])))
-                for g in fields["questionnaires"]
-            ]
+            codes = [[_integers(c) for c in g["codes"]] for g in fields["questionnaires"]]
+            counts = [_integers(g["counts"]) for g in fields["questionnaires"]]
             stated = str(fields["design"])
-        except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            if isinstance(error, TallyError):
-                raise
+        except TallyError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
             raise TallyError(f"this is not a tally: {error!r}") from None
         check_fingerprint(stated, design)
-        return tally_codes([g[0] for g in groups], design, counts=[g[1] for g in groups])
+        return tally_codes(codes, design, counts=counts)
 
 
 def gathered(reports: Sequence[Report], design: Design) -> Reports:
@@ -206,10 +204,10 @@ def tally_codes(
     return Tally(design.fingerprint, tuple(groups))
 
 
-def _integers(values: object) -> list[int]:
+def _integers(values: object) -> Codes:
     if not isinstance(values, list) or any(type(v) is not int or v >= MOST for v in values):
         raise TallyError("a tally holds lists of whole numbers below 2^53")
-    return values
+    return np.asarray(values)
 
 
 def row_keys(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -21,16 +21,13 @@ WEIGHT = "weight"
 
 
 def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any) -> Any:
-    """The randomized records with a weight each, ready for `sample_weight` (RR-Adjustment).
+    """The randomized records with a weight each, of mean 1: `sample_weight` (RR-Adjustment).
 
     Arguments:
         reports: what `randomize` gives; pandas, Polars (eager or lazy) or PyArrow.
         design: the design they were made under, with one questionnaire.
         column: the name of the new column.
         options: of `mdrr.estimation.adjust`: `tolerance`, `sweeps`, `projection`.
-
-    Returns:
-        The same frame with the weights, whose mean is 1.
 
     Example:
         >>> import polars as pl
