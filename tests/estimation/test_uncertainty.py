@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import gamma, multivariate_normal, norm
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.estimation import estimate
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import unbiased
-from mdrr.estimation.uncertainty import Deviation, bounds, deviation_of, interval
+from mdrr.estimation.uncertainty import Deviation, agreement, bounds, deviation_of, reach
 from mdrr.masks import Term
 from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
 from mdrr.protocols import clustered, independent, sampled
@@ -26,40 +26,43 @@ from tests.chance import z
 from tests.people import distribution, records, reported
 
 
-def coverage(p, variance, level):
-    """P(p is held) for X ~ N(p, variance(p)), by a fine grid of quantiles of X."""
-    steps = (np.arange(2000) + 0.5) / 2000
-    drawn = p + math.sqrt(variance(p)) * norm.ppf(steps)
-    ends = [interval(float(x), variance, level) for x in drawn]
-    return float(np.mean([low - 1e-12 <= p <= high + 1e-12 for low, high in ends]))
+def constant(centre, error):
+    return Deviation(centre, error**2, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-@pytest.mark.parametrize("p", [0.0, 0.03, 0.1, 0.17, 0.5, 0.9, 1.0])
-def test_every_share_is_held_as_often_as_stated(p, level):
-    """2,000 quantiles resolve the coverage to within one at each end of what is held."""
-    assert coverage(p, lambda _: 0.01, level) == pytest.approx(level, abs=2 / 2000)
+@pytest.mark.parametrize("rho", [0.0, 0.4, 0.9, 0.99])
+def test_an_interval_misses_where_both_estimates_are_on_one_side(level, rho):
+    """P(|e| > z and e, e' of one sign), e and e' with correlation ρ, from SciPy's own integral."""
+    joint = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
+    missed = 2 * joint.cdf([-reach(level, rho), 0])
+    assert missed == pytest.approx(1 - level, abs=1e-5)
 
 
-@pytest.mark.parametrize("x", [-3.0, -1.0, 0.0, 1.0, 1.8, 2.5, 4.0])
-@pytest.mark.parametrize("level", [0.9, 0.95])
-def test_ends_are_those_of_the_belt_made_by_ranking(x, level):
-    """Feldman and Cousins' construction, literally: for each mean μ ≥ 0 the outcomes enter in the
-    order of their likelihood ratio until they have the probability wanted; held are the means
-    whose outcomes include x. In units of the standard error; the grid is 0.005 fine.
+def test_the_reach_goes_from_one_side_to_both():
+    assert reach(0.95, 0.0) == pytest.approx(norm.ppf(0.95))
+    assert reach(0.95, 1.0) == pytest.approx(norm.ppf(0.975))
+    assert reach(0.3, 0.0) == 0.0, "the estimate alone is on the right side half of the time"
+    grown = [reach(0.95, rho) for rho in np.linspace(0, 1, 21)]
+    assert (np.diff(grown) > 0).all()
+
+
+@pytest.mark.parametrize("p", [0.001, 0.03, 0.1, 0.5, 0.97])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_every_share_is_held_as_often_as_stated(p, rho):
+    """x ~ N(p, .05²) and v as it comes of x and of other evidence, on either side of p.
+
+    20,000 draws; v is not cut at 0 and 1, where a cut would only hold p more often.
     """
-    outcomes = np.arange(-9, 14, 0.005)
-    means = np.arange(0, 8, 0.01)
-    held = []
-    for mean in means:
-        likely = norm.pdf(outcomes - mean)
-        order = np.argsort(-likely / norm.pdf(outcomes - np.maximum(outcomes, 0)), kind="stable")
-        entered = order[: np.searchsorted(np.cumsum(likely[order]) * 0.005, level) + 1]
-        if outcomes[entered].min() - 0.0025 <= x <= outcomes[entered].max() + 0.0025:
-            held.append(mean)
-    unit = 1e-3
-    low, high = interval(x * unit, lambda _: unit**2, level)
-    assert (low / unit, high / unit) == pytest.approx((min(held), max(held)), abs=0.02)
+    rng, error = np.random.default_rng(5), 0.05
+    first, second = rng.standard_normal((2, 20_000))
+    x = p + error * first
+    v = p + error * max(rho, 1e-6) * (rho * first + math.sqrt(1 - rho**2) * second)
+    z_, held = reach(0.95, rho), 0
+    for centre, value in zip(x, v, strict=True):
+        low, high = constant(float(centre), error).within(z_)
+        held += min(low, value) <= p <= max(high, value)
+    assert held / 20_000 == pytest.approx(0.95, abs=z() * math.sqrt(0.05 * 0.95 / 20_000))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(12, 20), (40, 500)])
@@ -68,33 +71,58 @@ def test_a_binomial_share_has_wilsons_interval(hits, n):
     share = hits / n
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    low, high = interval(share, lambda p: p * (1 - p) / n, 0.95)
-    assert (low, high) == pytest.approx((centre - half, centre + half), abs=1e-5)
+    assert Deviation(share, 0.0, 1 / n, -1 / n).within(z) == pytest.approx(
+        (centre - half, centre + half)
+    )
 
 
 def test_the_two_ends_mirror_each_other():
     for x in (-0.2, 0.01, 0.4):
-        low, high = interval(x, lambda p: 0.02 * (1 - p) + 0.001, 0.9)
-        mirrored = interval(1 - x, lambda p: 0.02 * p + 0.001, 0.9)
-        assert (1 - high, 1 - low) == pytest.approx(mirrored, abs=1e-5)
+        low, high = Deviation(x, 0.021, -0.02, 0.0, lean=0.01).within(1.6)
+        mirrored = Deviation(1 - x, 0.001, 0.02, 0.0, lean=-0.01).within(1.6)
+        assert (1 - high, 1 - low) == pytest.approx(mirrored)
 
 
 def test_without_variance_there_is_no_doubt():
-    assert interval(0.3, lambda _: 0.0, 0.95) == pytest.approx((0.3, 0.3))
-    assert interval(-0.3, lambda _: 0.0, 0.95) == pytest.approx((0.0, 0.0))
+    assert constant(0.3, 0.0).within(2.0) == pytest.approx((0.3, 0.3))
+    assert constant(-0.3, 0.0).within(2.0) == (0.0, 0.0)
+    assert constant(1.3, 0.0).within(2.0) == (1.0, 1.0)
 
 
 def test_a_cell_nobody_was_reported_in_may_hold_a_few():
     """No variance at 0, some at p > 0: p² ≤ z²·slope·p."""
-    low, high = interval(0.0, Deviation(0.0, 0.0, slope=1e-3, bend=0.0).variance, 0.95)
-    assert (low, high) == pytest.approx((0.0, 1.96**2 * 1e-3), rel=1e-4)
+    low, high = Deviation(0.0, 0.0, slope=1e-3, bend=0.0).within(1.96)
+    assert (low, high) == pytest.approx((0.0, 1.96**2 * 1e-3))
+
+
+def test_a_share_far_below_0_never_speaks_for_large_ones():
+    """The variance grows with p so fast that only shares above 1 are near enough to x."""
+    assert Deviation(-21.8, 108.9, 16.1, 0.0).within(1.83) == (0.0, 0.0)
+    low, high = Deviation(-19.3, 108.9, 16.1, 0.0).within(1.83)
+    assert low == 0.0
+    assert high == 1.0
+
+
+@pytest.mark.parametrize("shape", [8, 25])
+def test_a_lean_is_made_up_for(shape):
+    """Gamma sums have skewness 2/√shape: 5 % on either side with the lean, not without."""
+    unit = 0.5 / shape
+    drawn = unit * gamma(shape).ppf((np.arange(4000) + 0.5) / 4000)
+
+    def missed(lean):
+        ends = [Deviation(float(x), shape * unit**2, 0, 0, lean).within(1.645) for x in drawn]
+        low, high = np.array(ends).T
+        return np.array([(low > 0.5).mean(), (high < 0.5).mean()])
+
+    plain, leaning = missed(0.0), missed(2 * unit)
+    assert leaning == pytest.approx([0.05, 0.05], abs=0.004)
+    assert np.abs(plain - 0.05).min() > 0.004
 
 
 def test_the_variance_is_a_parabola_that_is_never_negative():
     deviation = Deviation(-0.1, 0.04, slope=0.3, bend=-0.5)
     assert deviation.variance(0.0) == pytest.approx(0.04)
     assert deviation.variance(0.2) == pytest.approx(0.04 + 0.06 - 0.02)
-    assert deviation.error == pytest.approx(0.2)
     assert Deviation(0.5, 0.0, slope=-1.0, bend=0.0).variance(0.5) == 0.0
 
 
@@ -242,8 +270,8 @@ def test_no_share_is_certain_however_far_off_the_unbiased_one_lies(seed, epsilon
     for of in ("people", "population"):
         stated = deviation_of(found, spread, mask.reshape(2, 3), of)
         assert min(stated.variance(p) for p in np.linspace(0, 1, 21)) > 0
-        low, high = interval(stated.centre, stated.variance, 0.95)
-        assert 0 <= low < high <= 1
+        low, high = stated.within(1.96)
+        assert 0 <= low <= high <= 1
 
 
 NINE = Domain(
@@ -285,8 +313,8 @@ def test_intervals_of_noisy_reports_cover_what_they_say():
             count = found.count(Query(NINE, (Term(names, mask),)))
             true = int(mask[codes[i], codes[j]].sum())
             inside.append(count.low <= true <= count.high)
-            middle, reach = (count.low + count.high) / 2, (count.high - count.low) / 4
-            narrow.append(abs(true - middle) <= reach)
+            middle, half = (count.low + count.high) / 2, (count.high - count.low) / 4
+            narrow.append(abs(true - middle) <= half)
             assert count.low < count.value < count.high
             centre = float(found.evidence.table(names).values[mask].sum())
             outside += not -1 < centre < 2
@@ -315,19 +343,31 @@ def test_a_point_estimate_lies_inside_its_interval(method):
 
 
 def test_the_end_goes_with_an_estimate_outside_it():
-    """By a twentieth of the interval's length beyond the estimate."""
+    """And a fiftieth of it further, or of what is left to 1."""
     domain = domain_of(2)
     design = independent(domain, p=0.5)
     evidence = Evidence(tally_codes([[np.repeat([0, 1], [50, 50])]], design), design)
     query = Query.of({"a": ["a0"]}, domain)
     look = {("a",): np.array([0.5, 0.5])}.__getitem__
     low, high = bounds(evidence, look, query, "people", 0.95, 0.5)
-    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx(
-        (low, 0.9 + (high - low) / 20)
+    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx((low, 0.902))
+    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx((0.098, high))
+
+
+def test_an_estimate_that_follows_the_unbiased_one_has_the_usual_interval():
+    """ρ² = 1 − |x − v|²/V over the table, with V as if it had four directions more."""
+    domain = domain_of(3, 3)
+    design = independent(domain, epsilon=2.0)
+    tally = reported(records(distribution(domain, 4), 400, 1), design, 1)
+    found = unbiased(tally, design, ("a", "b"))
+    assert agreement(found, found.values, "people") == 1.0
+    noise = found.variances().sum()
+    away = np.zeros((3, 3))
+    away[0, 0] = math.sqrt(noise)
+    assert agreement(found, found.values + away, "people") == pytest.approx(
+        math.sqrt(1 - 4 * found.evenness / (4 * found.evenness + 4))
     )
-    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx(
-        (0.1 - (high - low) / 20, high)
-    )
+    assert agreement(found, found.values + 3 * away, "people") == 0.0
 
 
 def test_what_was_asked_of_nobody_together_is_bounded_by_its_parts():

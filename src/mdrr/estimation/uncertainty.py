@@ -1,24 +1,28 @@
-"""How sure a count is: one interval for every estimator, that of the unbiased count.
+"""How sure a count is: one interval for every estimator, made from the unbiased count.
 
-The unbiased estimate x of a share p is nearly normal about p, whatever model the point estimate
-comes from. It may lie below 0 while p may not, and its variance depends on p. So the variance is a
-function of p, and an interval holds every p in [0, 1] that a likelihood ratio test does not reject
-(Feldman and Cousins 1998). Away from 0 and 1 and with a constant variance that is x ± z·σ; with a
-variance that depends on p it is Wilson's interval.
+The unbiased estimate x of a share p is nearly normal about p, whatever model the point estimate v
+comes from. Its variance V depends on p, and follows from the design: given a true cell, the mean
+square of its report's score is known. Only how people are spread over the cells inside and outside
+the set is taken from the estimate, so the variance is never negative.
 
-The variance follows from the design: given a true cell, the mean square of its report's score is
-known. Only how people are spread over the cells inside and outside the set is taken from the
-estimate, so the variance is never negative.
+The interval goes from v, or from where x is z standard errors too high, whichever is less, up to v,
+or to where x is z too low, whichever is more. So it holds v, and it misses p only if x is z or more
+standard errors away *and* v is on the same side of p. With ρ the correlation of the errors of x and
+v, that happens with probability Φ(−z) + 2T(z, ρ/√(1 − ρ²)), where T is Owen's function; z is what
+makes it 1 − level. Where v follows x, ρ = 1 and z is the usual 1.96. Where x is so noisy that v has
+next to nothing to do with it, ρ = 0 and z = 1.645: the interval of Pratt (1961) for a guess.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri, owens_t
 
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import Unbiased
@@ -30,31 +34,53 @@ Of: TypeAlias = Literal["people", "population"]
 Look: TypeAlias = Callable[[tuple[str, ...]], Array]
 """Gives the estimated table of some attributes."""
 
-_PRECISION = 1e-6
-"""How exactly an end is found, in standard errors."""
 _APART = 6
 """The most separate answers whose noise is multiplied: of more nothing is left but noise."""
-_ROOM = 0.05
-"""A point estimate outside the interval takes its end along, and this share of its length more."""
+_ROOM = 0.02
+"""How far an interval reaches beyond a point estimate that would be its end, as a share of it."""
+_BEFORE = 4.0
+"""As how many directions of noise the belief counts that a point estimate follows the unbiased one:
+of a table with few cells, the distance between the two says little."""
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """An unbiased share and its variance if the true share were p: floor + slope·p + bend·p²."""
+    """An unbiased share and its variance if the true share were p: floor + slope·p + bend·p².
+
+    `lean` is its third cumulant over its variance: where few reports count for much, more of the
+    chance lies far above than far below.
+    """
 
     centre: float
     floor: float
     slope: float
     bend: float
+    lean: float = 0.0
 
     def variance(self, share: float) -> float:
         """What the variance would be if this were the true share."""
         return max(self.floor + (self.slope + self.bend * share) * share, 0.0)
 
-    @property
-    def error(self) -> float:
-        """The standard error at the possible share nearest to the centre."""
-        return math.sqrt(self.variance(min(max(self.centre, 0.0), 1.0)))
+    def within(self, z: float) -> tuple[float, float]:
+        """The shares from 0 to 1 from which the centre is at most z standard errors away.
+
+        They are those between the roots of (x − p)² = z²·V(p), with x put where it would be if its
+        chance did not lean (Cornish and Fisher 1938). What is nearer to x than they are is held
+        too; if there are none, 0 or 1 is.
+
+        >>> low, high = Deviation(0.5, 0.01, 0.0, 0.0).within(1.96)
+        >>> round(low, 3), round(high, 3)
+        (0.304, 0.696)
+        """
+        square = 1 - z**2 * self.bend
+        centre = self.centre - self.lean * (z**2 - 1) / 6
+        middle = (centre + z**2 * self.slope / 2) / square
+        rest = middle**2 - (centre**2 - z**2 * self.floor) / square
+        half = math.sqrt(max(rest, 0.0))
+        low, high = middle - half, middle + half
+        if low > 1 or high < 0:
+            return (0.0, 0.0) if centre < 0 else (1.0, 1.0)
+        return max(low, 0.0) if low <= centre else 0.0, min(high, 1.0) if high >= centre else 1.0
 
 
 def bounds(
@@ -66,18 +92,6 @@ def bounds(
     bound it: it is no larger than any of them, and no smaller than what they must have in common
     (Fréchet). Such an interval is wide, and nothing narrower could be promised.
     """
-    low, high = _bounds(evidence, look, query, of, level)
-    room = _ROOM * (high - low)
-    if value <= low:
-        low = max(value - room, 0.0)
-    if value >= high:
-        high = min(value + room, 1.0)
-    return low, high
-
-
-def _bounds(
-    evidence: Evidence, look: Look, query: Query, of: Of, level: float
-) -> tuple[float, float]:
     parts = _answerable(evidence, query)
     if parts is None:
         return 0.0, 1.0
@@ -86,10 +100,44 @@ def _bounds(
     each = 1 - (1 - level) / len(parts)
     ends = []
     for part, found in parts:
-        deviation = deviation_of(found, look(part.attributes), part.mask(), of)
-        ends.append(interval(deviation.centre, deviation.variance, each))
-    lowest = sum(low for low, _ in ends) - (len(ends) - 1)
-    return max(lowest, 0.0), min(high for _, high in ends)
+        table = look(part.attributes)
+        z = reach(each, agreement(found, table, of))
+        ends.append(deviation_of(found, table, part.mask(), of).within(z))
+    low = max(sum(low for low, _ in ends) - (len(ends) - 1), 0.0)
+    high = min(high for _, high in ends)
+    room = _ROOM * min(value, 1 - value)
+    return min(low, value - room), max(high, value + room)
+
+
+def agreement(found: Unbiased, table: Array, of: Of) -> float:
+    """ρ: how the errors of an estimated table go with those of the unbiased one.
+
+    An estimate v that makes the best of x and of all else there is has Cov(v, x) = Var(v), so that
+    the mean of (x − v)² is (1 − ρ²)·V (Hausman 1978).
+    """
+    noise = float(found.variances(population=of == "population").sum())
+    if not noise > 0:
+        return 1.0
+    apart = float(((found.values - table) ** 2).sum()) / noise
+    free = max(math.prod(size - 1 for size in table.shape) * found.evenness, 1.0)
+    return math.sqrt(max(1 - apart * free / (free + _BEFORE), 0.0))
+
+
+def reach(level: float, agreement: float) -> float:
+    """z: how many standard errors the unbiased share may be away, see above.
+
+    >>> round(reach(0.95, 1.0), 3), round(reach(0.95, 0.0), 3)
+    (1.96, 1.645)
+    """
+    most = float(ndtri((1 + level) / 2))
+    if agreement >= 1:
+        return most
+    slope = agreement / math.sqrt(1 - agreement**2)
+
+    def missed(z: float) -> float:
+        return float(ndtr(-z) + 2 * owens_t(z, slope)) - (1 - level)
+
+    return float(brentq(missed, 0.0, most + 1)) if missed(0.0) > 0 else 0.0
 
 
 def _answerable(evidence: Evidence, query: Query) -> list[tuple[Query, Unbiased]] | None:
@@ -127,16 +175,25 @@ def deviation_of(found: Unbiased, table: Array, mask: Mask, of: Of) -> Deviation
         of: whose share it is.
     """
     inside, outside = _spread(table, mask), _spread(table, ~mask)
-    centre = floor = slope = 0.0
+    estimated = min(float(table[mask].sum()), 1.0)
+    centre = floor = slope = third = 0.0
     for share, view in zip(found.shares, found.views, strict=True):
         scores = view.scores(mask.astype(np.float64))
-        squares = view.expected(scores**2)
+        squares, cubes = view.expected(scores**2), view.expected(scores**3)
         within, without = float((squares * inside).sum()), float((squares * outside).sum())
+        above = float((cubes * inside).sum()) - 3 * within + 2
+        third += (
+            (share / view.n) ** 2
+            * share
+            * (estimated * above + (1 - estimated) * float((cubes * outside).sum()))
+        )
         centre += share * float((scores * view.reported).sum())
         floor += share**2 / view.n * without
         slope += share**2 / view.n * (within - without - 1)
     drawn = found.drawn(population=of == "population")
-    return Deviation(centre, floor, slope + drawn, -drawn)
+    plain = Deviation(centre, floor, slope + drawn, -drawn)
+    variance = plain.variance(estimated)
+    return replace(plain, lean=third / variance if variance > 0 else 0.0)
 
 
 def _spread(table: Array, mask: Mask) -> Array:
@@ -145,65 +202,3 @@ def _spread(table: Array, mask: Mask) -> Array:
     if not held.sum() > 0:
         held = mask.astype(np.float64)
     return np.asarray(held / max(float(held.sum()), 1e-300))
-
-
-def interval(
-    centre: float, variance: Callable[[float], float], level: float
-) -> tuple[float, float]:
-    """The shares from which an unbiased estimate may well have come.
-
-    λ(x; p) = ((x − p)² − (x − p̂)²) / V(p), with p̂ the share in [0, 1] nearest to x, is what p is
-    less likely than the best share. p is in the interval when λ(X; p) stays below what was seen
-    with at most the probability `level`, for X ~ N(p, V(p)).
-
-    Arguments:
-        centre: x, the estimate; it may lie outside [0, 1].
-        variance: V, for any p in [0, 1].
-        level: the confidence level.
-
-    Returns:
-        The lowest and the highest share; the one nearest to x is between them.
-
-    Example:
-        >>> low, high = interval(0.5, lambda p: 0.01, 0.95)
-        >>> round(low, 3), round(high, 3)
-        (0.304, 0.696)
-        >>> low, high = interval(-0.1, lambda p: 0.01, 0.95)
-        >>> round(low, 3), round(high, 3)
-        (0.0, 0.11)
-    """
-    best = min(max(centre, 0.0), 1.0)
-
-    def held(p: float) -> bool:
-        gap = (centre - p) ** 2 - (centre - best) ** 2
-        return gap <= 0 or _within(p, gap, variance(p)) <= level
-
-    ends = []
-    for edge in (0.0, 1.0):
-        inside, outside = best, edge
-        if held(edge):
-            inside = edge
-        while abs(outside - inside) > _PRECISION * math.sqrt(max(variance(inside), 1e-24)):
-            middle = (inside + outside) / 2
-            if middle in (inside, outside):
-                break
-            inside, outside = (middle, outside) if held(middle) else (inside, middle)
-        ends.append(inside)
-    return ends[0], ends[1]
-
-
-def _within(p: float, gap: float, variance: float) -> float:
-    """P(λ(X; p) ≤ gap / variance) for X ~ N(p, variance): such X reach from one point to another.
-
-    Between 0 and 1 they are those nearer to p than √gap; beyond, λ grows only linearly in X.
-    """
-    if variance <= 0:
-        return 1.0
-    far = math.sqrt(gap)
-    below, above = far, far
-    if far > p:
-        below = (gap / p + p) / 2 if p > 0 else math.inf
-    if far > 1 - p:
-        above = (gap / (1 - p) + 1 - p) / 2 if p < 1 else math.inf
-    scale = math.sqrt(2 * variance)
-    return (math.erf(below / scale) + math.erf(above / scale)) / 2
