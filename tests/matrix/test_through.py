@@ -61,9 +61,6 @@ def test_a_constant_matrix_stays_constant_and_its_likelihood_is_the_whole_ones_a
         whole[:, part] += dense_form(matrix)[:, code]
     np.testing.assert_allclose(seen.likelihood(np.arange(seen.cells)).T[kept], whole, atol=1e-15)
     np.testing.assert_array_equal(seen.codes(np.arange(24, dtype=np.uint8)), kept)
-    digits = seen.digits(seen.codes(np.arange(24)))
-    for place, found in zip(places, digits, strict=True):
-        np.testing.assert_array_equal(found, np.unravel_index(np.arange(24), SHAPE)[place])
 
 
 @pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES)
@@ -125,8 +122,6 @@ def test_a_part_that_is_no_channel_says_so():
     ):
         with pytest.raises(MatrixError, match="no channel of their own"):
             ask()
-    with pytest.raises(MatrixError, match="no single signal"):
-        _ = part.signal
 
 
 def test_a_constant_matrix_of_any_size_is_seen_without_writing_it_out():

@@ -62,8 +62,7 @@ def pearson(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike) -
     >>> round(pearson([[1, 0], [0, 1]], [0, 1], [0, 5]), 12)
     1.0
     """
-    at = moments(shares_of(table), rows, columns)
-    return min(abs(at.covariance) / at.scale, 1.0) if at.scale > 0 else 0.0
+    return scored(moments(shares_of(table), rows, columns), 0.0, "pearson")
 
 
 def covariance(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike) -> float:

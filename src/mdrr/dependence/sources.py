@@ -144,11 +144,11 @@ def from_noisy(
     """
     if level is not None and not 0 < level < 1:
         raise EstimateError(f"level={level}: a probability lies strictly between 0 and 1")
-    values, lows, highs, shares = _empty(domain), [], [], dict[int, Array]()
+    values, lows, highs, nearby = _empty(domain), [], [], dict[int, Array]()
     for i, j, first, second in _pairs(domain):
         table = look(first, second)
-        shares.setdefault(i, table.values.sum(axis=1))
-        shares.setdefault(j, table.values.sum(axis=0))
+        nearby.setdefault(i, nearest(table.values.sum(axis=1)))
+        nearby.setdefault(j, nearest(table.values.sum(axis=0)))
         if level is None:
             value = debiased_value(table, first, second, measure)
         else:
@@ -156,8 +156,7 @@ def from_noisy(
             lows.append(low)
             highs.append(high)
         values[i, j] = values[j, i] = value
-    nearby = tuple(nearest(shares[i]) for i in range(len(domain)))
-    _set_variances(values, domain, margins or nearby, measure)
+    _set_variances(values, domain, margins or [nearby[i] for i in range(len(domain))], measure)
     if level is None:
         return Dependences(domain.names, values, margins, measure=measure)
     at, chance = np.triu_indices(len(domain), 1), chances(lows)

@@ -26,12 +26,6 @@ _MOST_CELLS = 4096
 class Banded:
     """Weight b on every code, about c more on the 2w+1 codes around the truth.
 
-    Arguments:
-        cells: r, the number of ordered true cells; at least 2.
-        width: w, how far the band reaches to each side.
-        low: b, the weight outside the band.
-        total: D, the sum of a row: 2^16, 2^32 or 2^48.
-
     Example:
         >>> matrix = Banded(4, width=1, low=6553, total=65536)
         >>> matrix.outcomes, matrix.step, round(matrix.epsilon, 3)
@@ -40,10 +34,10 @@ class Banded:
         [15292, 15293, 15292, 6553, 6553, 6553]
     """
 
-    cells: int
-    width: int
-    low: int
-    total: int
+    cells: int  # r ordered cells, at least 2
+    width: int  # w, how far the band reaches to each side
+    low: int  # b, the weight outside the band
+    total: int  # D, the sum of a row: 2^16, 2^32 or 2^48
     kind: ClassVar[str] = "banded"
 
     def __post_init__(self) -> None:
@@ -94,10 +88,7 @@ class Banded:
 def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Banded:
     """The banded matrix of a wanted ε, never less private than asked.
 
-    Arguments:
-        cells: the number of ordered cells.
-        epsilon: the privacy budget, 0 < ε.
-        width: how far the band reaches; the one that tells most by default (`best_width`).
+    The band has the width that tells most (`best_width`) unless one is given.
 
     Example:
         >>> matrix = banded_matrix(74, epsilon=1.0)

@@ -26,13 +26,6 @@ from mdrr.matrix.protocol import LEAST_EPSILON, Codes, check_integers, odds_belo
 class Subset:
     """Weight b on every shift of the block, about c more on those that hold the truth.
 
-    Arguments:
-        cells: r, the number of true cells; at least 2.
-        codes: v ≥ r, the number of shifts.
-        block: k residues mod v, increasing.
-        low: b, the weight of a set that does not hold the truth.
-        total: D, the sum of a row: 2^16, 2^32 or 2^48.
-
     Example:
         >>> matrix = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=65536)
         >>> matrix.outcomes, matrix.step, round(matrix.epsilon, 3)
@@ -41,11 +34,11 @@ class Subset:
         [3, 5, 6]
     """
 
-    cells: int
-    codes: int
-    block: Block
-    low: int
-    total: int
+    cells: int  # r, at least 2
+    codes: int  # v ≥ r, the number of shifts
+    block: Block  # k residues mod v, increasing
+    low: int  # b, the weight of a set that does not hold the truth
+    total: int  # D, the sum of a row: 2^16, 2^32 or 2^48
     kind: ClassVar[str] = "subset"
     reports_cells: ClassVar[bool] = False
     middle: ClassVar[int] = 0
@@ -122,11 +115,7 @@ def subset_matrix(
     For a (v, k, λ) block, P(x ∈ S) is p₁ = k·α for the truth and p₀ = λ·α + (k−λ)·β for any other
     cell, and the variance of a rare cell's estimate is p₀(1−p₀)/(p₁−p₀)² per report.
 
-    Arguments:
-        cells: the number of true cells.
-        epsilon: the privacy budget, 0 < ε; the realised one is at most that.
-        most_codes: the most shifts a set may have.
-        least_gain: see `best_shape`.
+    The realised ε is at most the wanted one. `least_gain` is as in `best_shape`.
 
     Example:
         >>> len(subset_matrix(135, epsilon=1.0).block)

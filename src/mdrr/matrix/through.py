@@ -28,11 +28,6 @@ _MOST_ENTRIES = 2**24
 class Through:
     """What a matrix over the product of `shape` says of the attributes at some `places`.
 
-    Arguments:
-        matrix: P, over the combinations of all attributes.
-        shape: how many categories each attribute has.
-        places: which attributes are kept, increasing; the kept cells combine them in that order.
-
     Example:
         >>> pair = Through(Constant(6, diagonal=40536, off=5000), (2, 3), (1,))
         >>> pair.cells, pair.codes(np.array([0, 4, 5])).tolist()
@@ -41,9 +36,9 @@ class Through:
         array([[0.695, 0.153, 0.153]])
     """
 
-    matrix: Matrix
-    shape: tuple[int, ...]
-    places: tuple[int, ...]
+    matrix: Matrix  # P, over the combinations of all attributes
+    shape: tuple[int, ...]  # how many categories each attribute has
+    places: tuple[int, ...]  # which are kept, increasing; the kept cells combine them so
 
     def __post_init__(self) -> None:
         if math.prod(self.shape) != self.matrix.cells:
@@ -87,10 +82,6 @@ class Through:
         found = reported.astype(np.int64)
         return self._kept(found) if self.constant and not self.whole else found
 
-    def digits(self, cells: Codes) -> tuple[npt.NDArray[np.int64], ...]:
-        """The kept attributes' categories in some kept cells."""
-        return np.unravel_index(cells, self.sizes)
-
     def _kept(self, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The kept part of the matrix's cells."""
         kept = np.zeros_like(cells)
@@ -100,25 +91,16 @@ class Through:
         return kept
 
     @property
-    def signal(self) -> float:
-        """s of a constant channel, as if nothing was left out."""
-        return self._constant.signal
-
-    @property
-    def floor(self) -> float:
-        """o·r/k of a constant channel: the probability of each cell that is not the true one."""
-        return self._constant.floor * self.matrix.cells / self.cells
+    def _flat(self) -> tuple[float, float]:
+        """(s, o·r/k) of a constant channel: what the true cell has beyond the others, and they."""
+        assert isinstance(self.matrix, Constant)
+        return self.matrix.signal, self.matrix.floor * self.matrix.cells / self.cells
 
     @property
     def _two(self) -> tuple[float, float]:
         """The scores of a constant channel: of the cell that is reported, and of every other."""
-        return (1 - self.floor) / self.signal, -self.floor / self.signal
-
-    @property
-    def _constant(self) -> Constant:
-        if not isinstance(self.matrix, Constant):
-            raise MatrixError(f"a {self.matrix.kind} matrix has no single signal: ask its `scores`")
-        return self.matrix
+        signal, floor = self._flat
+        return (1 - floor) / signal, -floor / signal
 
     @cached_property
     def scores(self) -> Array:
@@ -158,7 +140,8 @@ class Through:
         """Σ_x P(y | x) · table(…, x, …): an axis of cells becomes one of codes."""
         self._check_likely()
         if self.constant:
-            return np.asarray(self.signal * table + self.floor * table.sum(axis=at, keepdims=True))
+            signal, floor = self._flat
+            return np.asarray(signal * table + floor * table.sum(axis=at, keepdims=True))
         return np.moveaxis(self.matrix.forward(np.moveaxis(table, at, -1)), -1, at)
 
     def backward(self, values: Array, at: int = -1) -> Array:
@@ -180,8 +163,9 @@ class Through:
         self._check_likely()
         if not self.constant:
             return self.matrix.likelihood(codes)
-        rows = np.full((len(codes), self.cells), self.floor)
-        rows[np.arange(len(codes)), codes] += self.signal
+        signal, floor = self._flat
+        rows = np.full((len(codes), self.cells), floor)
+        rows[np.arange(len(codes)), codes] += signal
         return rows
 
     def _check_likely(self) -> None:
@@ -202,7 +186,7 @@ class Through:
     @property
     def swing(self) -> float:
         """The most that one report moves a cell's score."""
-        return 1 / self.signal if self.constant else float(np.ptp(self.scores, axis=1).max())
+        return 1 / self._flat[0] if self.constant else float(np.ptp(self.scores, axis=1).max())
 
     @cached_property
     def evenness(self) -> float:

@@ -17,11 +17,7 @@ def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     the same in the same way are there once. Its ε is the largest of theirs. A person spent no more
     than that only if nobody took part twice.
 
-    Arguments:
-        surveys: the tally and the design of each.
-
-    Returns:
-        The pooled tally and design; not for asking anyone, only for estimating.
+    The pooled design is not for asking anyone, only for estimating.
 
     Example:
         >>> import numpy as np

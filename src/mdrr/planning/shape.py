@@ -29,10 +29,6 @@ def gain(cells: int, others: Sequence[float], signal: float) -> float:
 class Shape:
     """What is known of an attribute's distribution: how uneven its k categories are.
 
-    Arguments:
-        cells: k.
-        square: Σπ², at least 1/k; 2/(k + 1) is the mean of those drawn evenly from all there are.
-
     >>> some = Shape(2, 2 / 3)
     >>> some.held(math.inf), round(some.held(1e-4), 6), round(some.held(1e6), 3)
     (inf, 0.0001, 0.167)
@@ -40,8 +36,8 @@ class Shape:
     0.0
     """
 
-    cells: int
-    square: float
+    cells: int  # k
+    square: float  # Σπ² ≥ 1/k; 2/(k + 1) is the mean of those drawn evenly from all there are
 
     @property
     def even(self) -> float:
@@ -63,9 +59,7 @@ class Shape:
 
     def guessed(self, variance: float) -> float:
         """V/(V + S)."""
-        if math.isinf(variance):
-            return 1.0
-        return variance / (variance + unknown_spread(self.cells)) if variance > 0 else 0.0
+        return 1 / (1 + unknown_spread(self.cells) / variance) if variance > 0 else 0.0
 
 
 def shapes_of(domain: Domain, dependences: Dependences | None) -> dict[str, Shape]:

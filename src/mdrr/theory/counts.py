@@ -103,12 +103,8 @@ def product_count_error(
     has variance Π(μ²+σ²) − Πμ². It estimates n·Πμ: pass the true share to have the bias as well.
     `total` takes the clusters to be independent in the population too.
 
-    Arguments:
-        matrices: one per cluster the query looks at.
-        chosen: for each, which cells are counted, (r,).
-        truths: for each, its true distribution, (r,).
-        n: how many people report.
-        share: the true share of people counted, if known or supposed.
+    For each cluster the query looks at, give its matrix, which cells are counted, (r,), and the
+    true distribution, (r,).
 
     Example:
         >>> from mdrr.matrix import constant_matrix
@@ -170,10 +166,9 @@ def influence(
     The estimate is Σ f(y) over the reports with P f = w, so a report y adds f(y). For one cell of
     a constant matrix: (1−o)/s at most, −o/s at least, a swing of 1/s.
 
-    Arguments:
-        matrices: the matrix of a cluster, or one per cluster when the estimate inverts several.
-        chosen: which combinations are counted, one axis per matrix; without it, the single cell
-            that a report can move most (one matrix only).
+    Give the matrix of a cluster, or one per cluster if the estimate inverts several. `chosen` says
+    which combinations are counted, one axis per matrix; without it, the single cell that a report
+    can move most (one matrix only).
 
     Example:
         >>> from mdrr.matrix import Constant

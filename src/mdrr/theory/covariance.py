@@ -17,11 +17,6 @@ def reported_covariance(covariance: float, first: Matrix, second: Matrix) -> flo
     which also divide by spreads or margins that the randomization changes; the debiased
     dependences of `mdrr.dependence` undo it.
 
-    Arguments:
-        covariance: of the true answers, each category standing for a number.
-        first: the matrix of the first attribute.
-        second: the matrix of the second one.
-
     Example:
         >>> from mdrr.matrix import constant_matrix
         >>> half = constant_matrix(2, p=0.5)
