@@ -159,8 +159,8 @@ class Questions:
     def drawn(self, rng: np.random.Generator) -> Iterator[Asked]:
         """All categories, and for each kind so many cells and sets of pairs.
 
-        Sets are a tenth of a pair's combinations, with somebody in them. Pairs that nobody was
-        asked together are of kinds of their own.
+        Sets are a tenth of a pair's combinations, with somebody in them. Cells of pairs that nobody
+        was asked together are of kinds of their own.
         """
         domain = self.people.domain
         for name in domain.names:
@@ -183,20 +183,27 @@ class Questions:
                     at = int(np.searchsorted(starts, place, side="right")) - 1
                     cell = np.array([place - starts[at]])
                     yield _asked(domain, group + kind, pairs[at], self.tables[pairs[at]], cell)
+            if group:
+                continue  # of a set across such a pair nothing is known: 0 to n
             for at in rng.integers(len(pairs), size=ASKED["sets"]):
                 table = self.tables[pairs[at]]
                 cells = rng.choice(table.size, max(1, round(0.1 * table.size)), replace=False)
                 if table.ravel()[cells].sum() > 0:
-                    yield _asked(domain, group + "sets", pairs[at], table, cells)
+                    yield _asked(domain, "sets", pairs[at], table, cells)
 
 
 def _asked(
     domain: mdrr.Domain, kind: str, names: tuple[str, ...], table: np.ndarray, cells: np.ndarray
 ) -> Asked:
+    """A single cell is asked for as people do, by a category of each attribute."""
     mask = np.zeros(table.size, dtype=np.bool_)
     mask[cells] = True
-    query = Query(domain, (Term(names, mask.reshape(table.shape)),))
-    return Asked(kind, query, float(table.ravel()[cells].sum()))
+    mask = mask.reshape(table.shape)
+    terms = [Term(names, mask)]
+    if len(cells) == 1:
+        others = [tuple(k for k in range(mask.ndim) if k != axis) for axis in range(mask.ndim)]
+        terms = [Term((n,), mask.any(axis=o)) for n, o in zip(names, others, strict=True)]
+    return Asked(kind, Query(domain, tuple(terms)), float(table.ravel()[cells].sum()))
 
 
 @cache

@@ -14,7 +14,7 @@ KINDS = {
     "rare": "rare cells",
     "sets": "sets",
 }
-APART = {f"apart {kind}": title for kind, title in KINDS.items() if kind != "categories"}
+APART = {f"apart {kind}": KINDS[kind] for kind in ("cells", "rare")}
 DESIGNS = {
     "planned": "planned",
     "known": "planned, dependences known",
@@ -33,7 +33,8 @@ share its noise. In brackets stands the mean half-width, in per cent of all peop
 Designs are `mdrr.plan`'s, which knows the numbers of people and categories or, where the table says
 so, also the exact dependences; and RR-Independent. Other numbers of people than a data set has are
 drawn from its records with repetition; made data sets are made that large. Data sets with an
-asterisk are held out: nothing about intervals was chosen by looking at results on them."""
+asterisk are held out for judging; [accuracy.md](accuracy.md) names what was changed after runs on
+them all the same."""
 
 ONE = """Every estimator has the same interval, that of the unbiased count
 ([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). The count itself is the estimator's,
@@ -46,7 +47,7 @@ time from a law, and the law's shares are the truth."""
 
 TOGETHER = """A design may ask some pairs of nobody; plans that know the dependences do so. What an
 estimate says of such a pair comes from a model, and no report can show how wrong that is. Its
-interval is no confidence interval: it bounds the count by what the single attributes' intervals
+interval is no confidence interval: it bounds a cell by what the single attributes' intervals
 allow (Fréchet). Such bounds are wide and should contain it nearly always, not in 95 of 100
 cases."""
 

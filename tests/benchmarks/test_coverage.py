@@ -117,7 +117,9 @@ def test_questions_are_of_the_kind_they_are_called():
     assert max(counts["empty"]) == 0
     assert len(counts["categories"]) > 0.9 * sum(people.domain.shape)
     assert min(counts["sets"]) > 0
-    assert min(counts["apart sets"]) > 0
+    assert min(counts["apart cells"]) > FEW - 0.5
+    assert "apart sets" not in counts
+    assert all(len(o.query.terms) == 2 for o in asked if o.kind == "apart cells")
 
 
 def test_a_short_run_covers_and_a_surer_interval_is_found_out():
@@ -201,7 +203,7 @@ def test_the_page_says_how_many_randomizations_there_are():
 def test_the_page_tells_bounds_from_confidence():
     text = page({"categories": [100, 95, 5.0], "apart cells": [60, 60, 20.0]})
     assert "no confidence interval" in text
-    assert "| 100.0% ± 0.9 (33) | | |" in text
+    assert "| 100.0% ± 0.9 (33) | |" in text
     assert HIGH < 1
 
 
