@@ -151,10 +151,9 @@ def gathered(reports: Sequence[Report], design: Design) -> Reports:
     batches = []
     for q, sizes in enumerate(design.outcomes):
         rows = np.flatnonzero(which == q)
-        table = np.array([reports[i].codes for i in rows.tolist()], np.int64).reshape(
-            len(rows), len(sizes)
-        )
-        codes = [table[:, j].astype(smallest_unsigned(size)) for j, size in enumerate(sizes)]
+        table = np.array([reports[i].codes for i in rows.tolist()], dtype=np.int64)
+        columns = table.reshape(-1, len(sizes)).T
+        codes = [c.astype(smallest_unsigned(size)) for c, size in zip(columns, sizes, strict=True)]
         batches.append(Batch(rows, tuple(codes)))
     return Reports(design.fingerprint, len(reports), tuple(batches))
 

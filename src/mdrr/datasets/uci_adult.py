@@ -19,7 +19,7 @@ Part: TypeAlias = Literal["train", "test", "all"]
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
 Columns: TypeAlias = Literal["paper", "all"] | Sequence[str]
 
-PAPER: tuple[str, ...] = (
+PAPER = (
     "workclass",
     "education",
     "marital-status",
@@ -40,9 +40,13 @@ def _nominal(name: str, listed: str, missing: str | None = None) -> Attribute:
     return Attribute(name, (*labels, missing) if missing else labels, missing=missing)
 
 
+def _numeric(name: str, *edges: float) -> Attribute:
+    return Attribute(name, kind="numeric", edges=edges)
+
+
 ADULT = Domain(
     (
-        Attribute("age", kind="numeric", edges=(17, *range(20, 95, 5))),  # persons over 16; 90: top
+        _numeric("age", 17, *range(20, 95, 5)),  # persons over 16; 90: top code
         _nominal(
             "workclass",
             "Private, Self-emp-not-inc, Self-emp-inc, Federal-gov, Local-gov, State-gov, "
@@ -50,11 +54,7 @@ ADULT = Domain(
             missing="?",
         ),
         # fnlwgt is the Census Bureau's sampling weight, not an answer: coarse bins suffice.
-        Attribute(
-            "fnlwgt",
-            kind="numeric",
-            edges=(0, 50_000, 100_000, 150_000, 200_000, 250_000, 300_000, 400_000, 1_500_000),
-        ),
+        _numeric("fnlwgt", *range(0, 350_000, 50_000), 400_000, 1_500_000),
         _nominal(
             "education",
             "Bachelors, Some-college, 11th, HS-grad, Prof-school, Assoc-acdm, Assoc-voc, 9th, "
@@ -79,17 +79,9 @@ ADULT = Domain(
         _nominal("race", "White, Asian-Pac-Islander, Amer-Indian-Eskimo, Other, Black"),
         _nominal("sex", "Female, Male"),
         # Most people have neither gain nor loss: 0 is a bin of its own.
-        Attribute(
-            "capital-gain",
-            kind="numeric",
-            edges=(0, 1, 2_500, 5_000, 7_500, 10_000, 20_000, 99_999),  # 99,999: top code
-        ),
-        Attribute("capital-loss", kind="numeric", edges=(0, 1, 1_000, 1_500, 2_000, 2_500, 5_000)),
-        Attribute(
-            "hours-per-week",
-            kind="numeric",
-            edges=(1, 10, 20, 30, 35, 40, 45, 50, 60, 80, 99),  # 99: top code
-        ),
+        _numeric("capital-gain", 0, 1, 2_500, 5_000, 7_500, 10_000, 20_000, 99_999),  # the top code
+        _numeric("capital-loss", 0, 1, 1_000, 1_500, 2_000, 2_500, 5_000),
+        _numeric("hours-per-week", 1, 10, 20, 30, 35, 40, 45, 50, 60, 80, 99),  # 99: top code
         _nominal(
             "native-country",
             "United-States, Cambodia, England, Puerto-Rico, Canada, Germany, "

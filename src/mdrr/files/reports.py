@@ -70,10 +70,8 @@ def read_reports(
     "-" is CSV on stdin. A file that states another design is refused.
     """
     if (stated := stated_fingerprint(path)) is not None:
-        try:
+        with placed(path, 0):
             check_fingerprint(stated, design)
-        except TallyError as error:
-            raise TallyError(f"{str(path)!r}: {error}") from None
     if file_format(path) == "jsonl":
         yield from _read_lines(path, design, on_progress)
         return
