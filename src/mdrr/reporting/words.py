@@ -12,9 +12,9 @@ from mdrr.query import Query, Where
 
 _METHODS = {
     "product": (
-        "Each cluster's reported frequencies were put through the inverse of its matrix, which "
-        "is unbiased, and the clusters were multiplied as if independent of each other (the "
-        "paper's estimator)."
+        "The reported frequencies of each cluster were multiplied by the inverse of its matrix, "
+        "which is unbiased. The clusters were taken to be independent of each other (the paper's "
+        "estimator)."
     ),
     "adjust": (
         "The randomized records were re-weighted until their margins met the estimated ones "
@@ -22,25 +22,26 @@ _METHODS = {
         "weakened by the randomization."
     ),
     "latent": (
-        "A mixture of latent classes, within each of which the attributes are independent, was "
-        "fitted to the reports through the design by expectation-maximization. It is a model: it "
-        "relates attributes across clusters as far as its classes can."
+        "Latent classes were fitted to the reports by expectation-maximization, through the "
+        "design. Within a class the attributes are independent. It is a model: attributes of "
+        "different clusters are related only as far as its classes can show it."
     ),
     "pairwise": (
-        "Every pair of attributes was estimated from its own reports, which is unbiased, and drawn "
-        "towards the product of its margins as far as its noise suggests. One distribution was "
-        "made that has all these pairs."
+        "Every pair of attributes was estimated from its own reports, which is unbiased. It was "
+        "then moved towards the product of its margins as far as its noise suggests. One "
+        "distribution was made that has all these pairs."
     ),
     "correspondence": (
-        "A few axes that all pairs of attributes share were found in the unbiased tables (a "
-        "correspondence analysis), and pairs made of them and of the single attributes. One "
+        "A correspondence analysis of the unbiased tables found a few axes that all pairs of "
+        "attributes share. The pairs were made of these axes and the single attributes. One "
         "distribution was made that has all these pairs."
     ),
     "auto": (
-        "Products of single attributes, a correspondence analysis and, where people report "
-        "several attributes as one, latent classes with nearly exact reports as records were each "
-        "drawn towards the unbiased tables where reports are exact enough, and mixed as reports "
-        "held out of the fits decided. One distribution was made that has all these tables."
+        "Up to three models were fitted: the product of the single attributes, a correspondence "
+        "analysis of all pairs and, if people report several attributes as one, latent classes. "
+        "Each was moved towards the unbiased tables, most where reports are nearly exact. Held-out "
+        "people decided how the models were mixed. One distribution was made that has the mixed "
+        "tables."
     ),
 }
 _PROJECTIONS = {
@@ -52,7 +53,7 @@ _PROJECTIONS = {
     "bayes": "Proper distributions were found by iterative Bayesian update.",
 }
 _INTERVALS = (
-    "Intervals are those of the unbiased counts, whatever the method, and hold the estimate itself."
+    "Intervals are those of the unbiased counts, whatever the method, and contain the estimate."
 )
 _STOPPED = {
     "passes": "it had made all its passes",
