@@ -55,3 +55,8 @@ def test_no_unbiased_inverse_has_less_variance_when_all_cells_are_equally_likely
         )
         np.testing.assert_allclose(other @ table.T, np.eye(matrix.cells), atol=1e-8)
         assert (other**2 @ even >= variances * (1 - 1e-9)).all()
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
+def test_a_matrix_is_read_back_by_its_class(matrix):
+    assert type(matrix).from_dict(matrix.to_dict()) == matrix

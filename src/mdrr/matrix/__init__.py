@@ -7,7 +7,6 @@ is computed from those integers, so it speaks of what is sampled and not of what
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,5 +37,5 @@ def matrix_from_dict(fields: Mapping[str, Any]) -> Matrix:
         kind = _KINDS[fields["kind"]]
     except (KeyError, TypeError):
         raise MatrixError(f"a matrix needs a 'kind' among {', '.join(map(repr, _KINDS))}") from None
-    matrix: Matrix = kind(**{part.name: fields.get(part.name) for part in dataclasses.fields(kind)})
+    matrix: Matrix = kind.from_dict(fields)
     return matrix

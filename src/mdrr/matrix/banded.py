@@ -17,7 +17,7 @@ import numpy as np
 
 from mdrr.errors import MatrixError
 from mdrr.matrix import written
-from mdrr.matrix.protocol import Codes, check_integers, odds_below, to_dict
+from mdrr.matrix.protocol import Codes, check_integers, from_dict, odds_below, to_dict
 
 _MOST_CELLS = 4096
 
@@ -82,7 +82,8 @@ class Banded:
     probabilities = cached_property(written.probabilities)
     inverse = cached_property(written.inverse)
     solve, forward, backward = written.solve, written.forward, written.backward
-    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
+    scores, likelihood = written.scores, written.likelihood
+    to_dict, from_dict = to_dict, classmethod(from_dict)
 
 
 def banded_matrix(cells: int, *, epsilon: float, width: int | None = None) -> Banded:

@@ -23,6 +23,7 @@ from mdrr.matrix.protocol import (
     check_integers,
     check_total,
     fine_total,
+    from_dict,
     log_ratio,
     odds_below,
     to_dict,
@@ -123,7 +124,7 @@ class Constant:
         noise = uniform // np.uint64(self.off)
         return np.where(noise < np.uint64(self.cells), noise, true.astype(np.uint64))
 
-    to_dict = to_dict
+    to_dict, from_dict = to_dict, classmethod(from_dict)
 
 
 def constant_matrix(

@@ -12,7 +12,7 @@ import numpy as np
 
 from mdrr.errors import MatrixError
 from mdrr.matrix import written
-from mdrr.matrix.protocol import Array, Codes, check_total, to_dict
+from mdrr.matrix.protocol import Array, Codes, check_total, from_dict, to_dict
 
 _CONDITION = 1e12
 
@@ -97,7 +97,8 @@ class Dense:
     probabilities = cached_property(written.probabilities)
     inverse = cached_property(written.inverse)
     solve, forward, backward = written.solve, written.forward, written.backward
-    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
+    scores, likelihood = written.scores, written.likelihood
+    to_dict, from_dict = to_dict, classmethod(from_dict)
 
     def draw(self, true: Codes, uniform: Codes, /) -> Codes:
         """The first code whose cumulated weight exceeds u."""

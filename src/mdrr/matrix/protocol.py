@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -161,6 +162,11 @@ def to_dict(matrix: Any) -> dict[str, Any]:
         "kind": matrix.kind,
         **{field.name: _listed(getattr(matrix, field.name)) for field in fields(matrix)},
     }
+
+
+def from_dict(kind: Any, given: Mapping[str, Any]) -> Any:
+    """The matrix described by `to_dict`, validated again."""
+    return kind(**{field.name: given.get(field.name) for field in fields(kind)})
 
 
 def _listed(value: Any) -> Any:

@@ -19,7 +19,14 @@ from mdrr.errors import MatrixError
 from mdrr.matrix import written
 from mdrr.matrix.constant import Constant, constant_matrix
 from mdrr.matrix.differences import Block, Shape, shapes
-from mdrr.matrix.protocol import LEAST_EPSILON, Codes, check_integers, odds_below, to_dict
+from mdrr.matrix.protocol import (
+    LEAST_EPSILON,
+    Codes,
+    check_integers,
+    from_dict,
+    odds_below,
+    to_dict,
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,8 @@ class Subset:
     probabilities = cached_property(written.probabilities)
     inverse = cached_property(written.inverse)
     solve, forward, backward = written.solve, written.forward, written.backward
-    scores, likelihood, to_dict = written.scores, written.likelihood, to_dict
+    scores, likelihood = written.scores, written.likelihood
+    to_dict, from_dict = to_dict, classmethod(from_dict)
 
 
 def best_shape(

@@ -88,16 +88,12 @@ def times_in(probability: float) -> str:
     if probability in (0.0, 1.0):
         return "always" if probability else "never"
     scarce = min(probability, 1 - probability)
-    base, times = 10, 0
-    while base <= 10**15:
+    for base in (10**digits for digits in range(1, 16)):
         times = round(probability * base)
         if 0 < times < base and abs(times / base - probability) <= 0.02 * scarce:
-            break
-        base *= 10
-    else:
-        return "almost always" if probability > 0.5 else "almost never"
-    text = f"{times:,} time{'s' if times != 1 else ''} in {base:,}"
-    return text if abs(times / base - probability) <= 1e-3 * scarce else f"about {text}"
+            text = f"{times:,} time{'s' if times != 1 else ''} in {base:,}"
+            return text if abs(times / base - probability) <= 1e-3 * scarce else f"about {text}"
+    return "almost always" if probability > 0.5 else "almost never"
 
 
 def in_words(design: Design) -> tuple[str, ...]:
