@@ -36,10 +36,9 @@ drawn from its records with repetition; made data sets are made that large. Data
 asterisk are held out for judging; [accuracy.md](accuracy.md) names what was changed after runs on
 them all the same."""
 
-ONE = """Every estimator has the same interval, that of the unbiased count
-([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). The count itself is the estimator's,
-and the interval is made long enough to contain it. So intervals contain the truth more often than
-stated where estimate and unbiased count are far apart."""
+ONE = """Every estimator has an interval of the same kind, made from the unbiased count
+([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). It contains the estimator's own
+count, and is shorter where that follows the unbiased one less closely."""
 
 POPULATION = """Above, the truth is the count of the people who reported: only their randomization
 is uncertain. With `of="population"` the people are a sample as well. Here they are drawn anew each
@@ -64,6 +63,7 @@ def document(results: Mapping[str, Any]) -> str:
         "Every count and table cell of an estimate has an interval. This page says how often those "
         f"of {results['level']:.0%} contain the true count. `make bench-coverage` made it.",
         numbers(results, main),
+        results.get("note", ""),
         "\n".join(overview(main)),
         verdict(main),
         ABOUT,
