@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
+from mdrr.cli import options
 from mdrr.cli.dependence import assess, load_learnt
-from mdrr.cli.inputs import keep_apart, load_domain
-from mdrr.cli.options import (
-    AsJson,
-    Epsilon,
-    Force,
-    MaybeDesignFile,
-    MaybeOut,
-    P,
-    SurveyFile,
-    TrueData,
-)
+from mdrr.cli.inputs import keep_apart, kind_of, load_domain
 from mdrr.cli.publish import publish
-from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.cli.screen import finite, print_json, print_table, print_text
 from mdrr.errors import MdrrError
-
-if TYPE_CHECKING:
-    from mdrr.dependence import Dependences
 
 EXAMPLE = (
     "mdrr cluster dependences.json --survey examples/adult.toml --max-cells 100 "
@@ -39,36 +26,30 @@ EXAMPLE = (
 def cluster(
     reports: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="DEPENDENCES|REPORTS...",
             help="What 'mdrr dependence -o' or 'mdrr securesum … --json' wrote, or reports.",
         ),
     ],
     max_cells: Annotated[
         list[int],
-        typer.Option("--max-cells", help="T_v: most combinations a cluster may have; repeatable."),
+        Option("--max-cells", help="T_v: most combinations a cluster may have; repeatable."),
     ],
     min_dependence: Annotated[
         list[float],
-        typer.Option(
+        Option(
             "--min-dependence", help="T_d: least dependence of attributes to merge; repeatable."
         ),
     ],
-    design: MaybeDesignFile = None,
-    survey: SurveyFile = None,
-    attenuated: Annotated[
-        bool,
-        typer.Option(
-            "--attenuated",
-            help="Do not correct for the randomization (the paper's way).",
-        ),
-    ] = False,
-    true_data: TrueData = False,
-    p: P = None,
-    epsilon: Epsilon = None,
-    out: MaybeOut = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    design: options.MaybeDesignFile = None,
+    survey: options.SurveyFile = None,
+    attenuated: options.Attenuated = False,
+    true_data: options.TrueData = False,
+    p: options.P = None,
+    epsilon: options.Epsilon = None,
+    out: options.MaybeOut = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Cluster the attributes by dependence; with --p or --epsilon, write the clustered design."""
     from mdrr.clustering import cluster as by_algorithm_1
@@ -80,29 +61,33 @@ def cluster(
     if publishes and several:
         raise MdrrError("a design has one --max-cells and one --min-dependence; give each once")
     keep_apart(out, [*reports, survey], design, publishes=publishes)
-    if len(reports) == 1 and not true_data and _is_learnt(reports[0]):
-        learnt = load_learnt(reports[0])
+    only = reports[0]
+    written = len(reports) == 1 and not true_data and only.suffix.lower() == ".json"
+    if written and kind_of(only) != "a tally":
+        learnt = load_learnt(only)
         known = learnt.domain if survey is None and design is None else None
-        domain = known or load_domain(survey, design)
     else:
         learnt = assess(
             reports, design, survey, attenuated=attenuated, true_data=true_data, quiet=as_json
         )
-        domain = learnt.domain or load_domain(survey, design)
+        known = learnt.domain
+    domain = known or load_domain(survey, design)
     found = learnt.found
     choices: list[dict[str, Any]] = []
     for cells, least in product(max_cells, min_dependence):
         groups = by_algorithm_1(found, domain, max_cells=cells, min_dependence=least)
         clusters = [list(names) for names in groups]
+        merged = (pair for names in clusters for pair in combinations(names, 2))
+        unclear = [list(pair) for pair in merged if not found.is_clear(*pair)]
         thresholds = {"max_cells": cells, "min_dependence": least}
-        choices.append({**thresholds, "clusters": clusters, "unclear": _unclear(found, clusters)})
+        choices.append({**thresholds, "clusters": clusters, "unclear": unclear})
     fields: dict[str, Any] = {"choices": choices} if several else choices[0]
     made = done = None
     if publishes:
         made = clustered(domain, fields["clusters"], p=p, epsilon=epsilon)
-        both = None if learnt.spent is None else _finite(learnt.spent + made.epsilon)
+        both = None if learnt.spent is None else finite(learnt.spent + made.epsilon)
         fields |= {"fingerprint": made.fingerprint, "epsilon": made.epsilon}
-        fields |= {"epsilon_before": _finite(learnt.spent), "epsilon_of_both": both}
+        fields |= {"epsilon_before": finite(learnt.spent), "epsilon_of_both": both}
     if out is not None and made is not None:
         done = publish(out, made, force=force)
     elif out is not None:
@@ -112,12 +97,11 @@ def cluster(
         print_json(fields)
         return
     for choice in choices:
-        title = f"Clusters, at most {choice['max_cells']:,} cells, dependence from "
-        rows = [["+".join(one), domain.project(one).size] for one in choice["clusters"]]
-        title += f"{choice['min_dependence']:g}"
-        print_table(["reported together", "cells"], rows, title=title)
-        joined = ",".join("+".join(names) for names in choice["clusters"])
-        print_text(f"For 'mdrr design --clusters': {joined}")
+        cells, least = choice["max_cells"], choice["min_dependence"]
+        title = f"Clusters, at most {cells:,} cells, dependence from {least:g}"
+        joined = {"+".join(names): domain.project(names).size for names in choice["clusters"]}
+        print_table(["reported together", "cells"], list(joined.items()), title=title)
+        print_text(f"For 'mdrr design --clusters': {','.join(joined)}")
         if choice["unclear"]:
             pairs = "; ".join(" and ".join(pair) for pair in choice["unclear"])
             print_text(f"Merged, but cannot be told from independent: {pairs}.")
@@ -126,39 +110,16 @@ def cluster(
         print_text(done)
 
 
-def _unclear(found: Dependences, clusters: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Pairs in a cluster that cannot be told from independent."""
-    pairs = (pair for names in clusters for pair in combinations(names, 2))
-    return [list(pair) for pair in pairs if not found.is_clear(*pair)]
-
-
-def _finite(epsilon: float | None) -> float | None:
-    return None if epsilon is None or math.isinf(epsilon) else epsilon
-
-
 def _cost(before: float | None, now: float | None) -> str:
     """What people spend who let the dependences be learnt and then answer the clustered design."""
+    total = "Whoever answers the clustered design as well spends its ε on top."
     if before is None:
         spent = "The file does not say what learning the dependences cost."
     elif math.isinf(before):
         spent = "The dependences were learnt from true answers, without differential privacy."
     else:
         spent = f"Learning the dependences cost ε = {before:.2f} per person."
-    if before is None or math.isinf(before) or now is None:
-        total = "Whoever answers the clustered design as well spends its ε on top."
-    else:
-        total = (
-            f"Whoever answers this design (ε = {now:.2f}) as well spends ε = {before + now:.2f} "
-            "in all."
-        )
+        if now is not None:
+            both = f"(ε = {now:.2f}) as well spends ε = {before + now:.2f} in all"
+            total = f"Whoever answers this design {both}."
     return f"{spent} {total} Ask other people, so that nobody spends twice."
-
-
-def _is_learnt(path: Path) -> bool:
-    if path.suffix.lower() != ".json":
-        return False
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise MdrrError(f"{path}: not JSON") from None
-    return isinstance(fields, dict) and "mdrr-tally" not in fields

@@ -6,22 +6,15 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-import typer
+from typer import Option
 
+from mdrr.cli import options
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_domain, load_tally
-from mdrr.cli.options import (
-    AsJson,
-    Counted,
-    Level,
-    MaybeDesignFile,
-    MaybeOut,
-    SurveyFile,
-    TrueData,
-)
-from mdrr.cli.screen import note, print_json, print_table, print_text, progress
+from mdrr.cli.screen import finite, note, print_json, print_table, print_text, progress
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -35,46 +28,32 @@ Measure: TypeAlias = Literal["auto", "cramers_v", "pearson", "covariance"]
 
 @dataclass(frozen=True)
 class Learnt:
-    """Dependences, and what it cost each person to let them be known.
-
-    Arguments:
-        found: the dependences.
-        how: `debiased`, `attenuated`, `true data` or `secure sum`.
-        spent: ε; ∞ without differential privacy, None if the file does not say.
-        domain: the attributes, where the file has them.
-    """
+    """Dependences, how they became known, what that cost each person, and their attributes."""
 
     found: Dependences
-    how: str
-    spent: float | None
+    how: str  # debiased, attenuated, true data or secure sum
+    spent: float | None  # ∞ without differential privacy, None if the file does not say
     domain: Domain | None = None
 
 
 def dependence(
-    reports: Counted,
-    design: MaybeDesignFile = None,
-    survey: SurveyFile = None,
+    reports: options.Counted,
+    design: options.MaybeDesignFile = None,
+    survey: options.SurveyFile = None,
     measure: Annotated[
-        Measure,
-        typer.Option(help="auto is |r| of two ordered attributes and Cramér's V of others."),
+        Measure, Option(help="auto is |r| of two ordered attributes and Cramér's V of others.")
     ] = "auto",
     attribute: Annotated[
-        list[str] | None,
-        typer.Option("--attribute", "-a", help="Only this attribute; repeatable."),
+        list[str] | None, Option("--attribute", "-a", help="Only this attribute; repeatable.")
     ] = None,
-    attenuated: Annotated[
-        bool,
-        typer.Option(
-            "--attenuated",
-            help="Do not correct for the randomization (the paper's way).",
-        ),
-    ] = False,
-    true_data: TrueData = False,
-    level: Level = 0.95,
-    out: MaybeOut = None,
-    as_json: AsJson = False,
+    attenuated: options.Attenuated = False,
+    true_data: options.TrueData = False,
+    level: options.Level = 0.95,
+    out: options.MaybeOut = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how strongly each pair of attributes depends, corrected for the randomization."""
+    from mdrr.dependence import measure_of
     from mdrr.files import write_text
 
     keep_apart(out, [*reports, survey], design)
@@ -84,13 +63,22 @@ def dependence(
         attenuated=attenuated, true_data=true_data, quiet=as_json,
         measure=measure, attributes=attribute, level=level,
     )  # fmt: skip
-    fields = _fields(learnt)
+    found, kept = learnt.found, learnt.domain
+    assert kept is not None
+    pairs = []
+    for a, b, value in found.ranked():
+        low, high = found.interval(a, b) or (None, None)
+        used = measure_of(kept.attribute(a), kept.attribute(b), found.measure)
+        ends = {"dependence": value, "low": low, "high": high, "clear": found.is_clear(a, b)}
+        pairs.append({"first": a, "second": b, "measure": used, **ends})
+    spent = {"how": learnt.how, "epsilon": finite(learnt.spent)}
+    fields = {**spent, **found.to_dict(), "pairs": pairs}
     if out is not None:
         write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
     if as_json:
         print_json(fields)
         return
-    _show(learnt, fields["pairs"])
+    _show(learnt, pairs)
     if out is not None:
         print_text(f"Wrote {out}.")
 
@@ -108,13 +96,19 @@ def assess(
     level: float = 0.95,
 ) -> Learnt:
     """The dependences in reports or true data."""
-    from mdrr.dependence import dependences, from_tables
+    from mdrr.dependence import dependences, from_tables, pair_tables
+    from mdrr.files import read_codes
 
     if true_data:
         note(LEAK)
         domain = load_domain(survey, design)
         kept = domain.project(attributes or domain.names)
-        found = from_tables(_count_pairs(files, domain, quiet), kept, measure=measure)
+        tables: dict[tuple[str, str], Any] = {}
+        with progress("Counting", quiet=quiet) as advance:
+            for codes in chain.from_iterable(read_codes(path, domain, advance) for path in files):
+                for pair, counts in pair_tables(codes, domain).items():
+                    tables[pair] = tables.get(pair, 0) + counts
+        found = from_tables(tables, kept, measure=measure)
         return Learnt(found, "true data", math.inf, kept)
     if design is None:
         raise MdrrError("reports need the --design they were made under (or say --true-data)")
@@ -151,11 +145,6 @@ def load_learnt(path: Path) -> Learnt:
         raise type(error)(f"{path}: {error}") from None
 
 
-def load_dependences(path: Path) -> Dependences:
-    """The dependences in such a file."""
-    return load_learnt(path).found
-
-
 def _spent(fields: Any) -> float | None:
     """The ε a file states: null is ∞, none is not known."""
     if not isinstance(fields, dict) or "epsilon" not in fields:
@@ -168,62 +157,28 @@ def _spent(fields: Any) -> float | None:
     return float(epsilon)
 
 
-def _fields(learnt: Learnt) -> dict[str, Any]:
-    """What is written and printed as JSON."""
-    from mdrr.dependence import measure_of
-
-    found, domain = learnt.found, learnt.domain
-    pairs = []
-    for a, b, value in found.ranked():
-        low, high = found.interval(a, b) or (None, None)
-        pair: dict[str, Any] = {"first": a, "second": b}
-        if domain is not None:
-            first, second = domain.attribute(a), domain.attribute(b)
-            pair["measure"] = measure_of(first, second, found.measure)
-        ends = {"dependence": value, "low": low, "high": high, "clear": found.is_clear(a, b)}
-        pairs.append(pair | ends)
-    finite = learnt.spent is not None and math.isfinite(learnt.spent)
-    epsilon = learnt.spent if finite else None
-    return {"how": learnt.how, "epsilon": epsilon, **found.to_dict(), "pairs": pairs}
-
-
 def _show(learnt: Learnt, pairs: Sequence[dict[str, Any]]) -> None:
     """Print the pairs; what cannot be told from 0 is shown as a bound, not as a number."""
     from mdrr.dependence import MEASURES
 
-    found = learnt.found
-    rows = []
+    found, rows = learnt.found, []
     for pair in pairs:
-        row: list[object] = [pair["first"], pair["second"], MEASURES[pair["measure"]]]
-        if pair["low"] is None:
-            rows.append([*row, pair["dependence"]])
-            continue
-        shown = f"{pair['dependence']:,.4f}" if pair["clear"] else "–"
-        rows.append([*row, shown, f"{pair['low']:,.4f} to {pair['high']:,.4f}"])
+        shown: list[object] = [pair["dependence"]]
+        if pair["low"] is not None:
+            value = f"{pair['dependence']:,.4f}" if pair["clear"] else "–"
+            shown = [value, f"{pair['low']:,.4f} to {pair['high']:,.4f}"]
+        rows.append([pair["first"], pair["second"], MEASURES[pair["measure"]], *shown])
     headings = ["first", "second", "measure", "dependence"]
     if found.low is not None:
         headings.append(f"{100 * found.level:g} % interval")
     print_table(headings, rows, title=f"Dependence, {learnt.how}")
     unclear = sum(not pair["clear"] for pair in pairs)
     if unclear:
-        alarms = f"{50 * (1 - found.level):.2g} %"
         print_text(
             f"–: cannot be told from 0 ({unclear} of {len(pairs)} pairs). Of the pairs with a "
-            f"number, at most {alarms} are expected to be chance (Benjamini–Hochberg over all "
-            "pairs). Each interval is for its own pair: among many, some exclude 0 by chance."
+            f"number, at most {50 * (1 - found.level):.2g} % are expected to be chance "
+            "(Benjamini–Hochberg over all pairs). Each interval is for its own pair: among many, "
+            "some exclude 0 by chance."
         )
     if learnt.how == "attenuated":
         print_text("Attenuated values are biased towards 0 and have no intervals.")
-
-
-def _count_pairs(files: Sequence[Path], domain: Domain, quiet: bool) -> dict[tuple[str, str], Any]:
-    from mdrr.dependence import pair_tables
-    from mdrr.files import read_codes
-
-    total: dict[tuple[str, str], Any] = {}
-    with progress("Counting", quiet=quiet) as advance:
-        for path in files:
-            for codes in read_codes(path, domain, advance):
-                for pair, counts in pair_tables(codes, domain).items():
-                    total[pair] = total.get(pair, 0) + counts
-    return total

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from mdrr.cli.inputs import keep_apart, load_survey, read_groups
 from mdrr.cli.options import AsJson, Epsilon, Force, MaybeOut, P
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from mdrr.survey import Settings
 
 EXAMPLE = "mdrr design examples/adult.toml --protocol independent --p 0.7 -o design.json"
+_MOST_ROWS = 40
 
 
 def design(
-    survey: Annotated[Path, typer.Argument(help="The survey file (TOML).")],
+    survey: Annotated[Path, Argument(help="The survey file (TOML).")],
     protocol: Annotated[
         Literal["independent", "joint", "clusters", "sampled"] | None,
-        typer.Option(
+        Option(
             help="How answers are reported: each alone, all together, in clusters, or a random "
             "part of them. Default: what the survey file says."
         ),
@@ -32,22 +33,18 @@ def design(
     p: P = None,
     epsilon: Epsilon = None,
     clusters: Annotated[
-        str | None, typer.Option(help="Attributes reported together, as in 'a+b,c'.")
+        str | None, Option(help="Attributes reported together, as in 'a+b,c'.")
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="For sampled: how many attributes each person is asked.")
+        int | None, Option(help="For sampled: how many attributes each person is asked.")
     ] = None,
     report: Annotated[
         Literal["cell", "subset"] | None,
-        typer.Option(
-            help="For sampled: report one combination, or a set of them (better at small ε)."
-        ),
+        Option(help="For sampled: report one combination, or a set of them (better at small ε)."),
     ] = None,
     ordered: Annotated[
         Literal["constant", "banded"] | None,
-        typer.Option(
-            help="For independent: wrong answers are equally likely, or near ones more likely."
-        ),
+        Option(help="For independent: wrong answers are equally likely, or near ones more likely."),
     ] = None,
     out: MaybeOut = None,
     force: Force = False,
@@ -67,9 +64,19 @@ def design(
     made = settings(read.settings, protocol, given).make(read.domain)
     done = None if out is None else publish(out, made, force=force)
     if as_json:
-        print_json(summary(made))
+        print_json(_summary(made))
         return
-    show(made)
+    several = len(made.questionnaires) > 1
+    rows = [
+        [*([place] if several else []), cluster.name, cluster.matrix.cells, cluster.epsilon]
+        for place, questionnaire in enumerate(made.questionnaires)
+        for cluster in questionnaire.clusters
+    ]
+    heads = [*(["questionnaire"] if several else []), "reported together", "cells", "ε"]
+    print_table(heads, rows[:_MOST_ROWS], title="Design")
+    if len(rows) > _MOST_ROWS:
+        print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
+    print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
     if done is None:
         note("Nothing was written. Publish the design with -o design.json")
     else:
@@ -94,44 +101,20 @@ def settings(default: Settings | None, protocol: str | None, given: Mapping[str,
     return Settings(protocol or base.protocol, **chosen)
 
 
-def summary(made: Design) -> dict[str, Any]:
+def _summary(made: Design) -> dict[str, Any]:
     """What `--json` prints of a design."""
+    people = sum(q.weight for q in made.questionnaires)
+    asked = []
+    for q in made.questionnaires:
+        clusters = [
+            {"attributes": list(c.attributes), "cells": c.matrix.cells, "epsilon": c.epsilon}
+            for c in q.clusters
+        ]
+        asked.append({"share": q.weight / people, "epsilon": q.epsilon, "clusters": clusters})
     return {
         "fingerprint": made.fingerprint,
         "epsilon": made.epsilon,
         "attributes": list(made.domain.names),
         "combinations": made.domain.size,
-        "questionnaires": [
-            {
-                "share": q.weight / sum(other.weight for other in made.questionnaires),
-                "epsilon": q.epsilon,
-                "clusters": [
-                    {
-                        "attributes": list(c.attributes),
-                        "cells": c.matrix.cells,
-                        "epsilon": c.epsilon,
-                    }
-                    for c in q.clusters
-                ],
-            }
-            for q in made.questionnaires
-        ],
+        "questionnaires": asked,
     }
-
-
-def show(made: Design) -> None:
-    """Print a design for people."""
-    several = len(made.questionnaires) > 1
-    rows = [
-        [*([q] if several else []), cluster.name, cluster.matrix.cells, cluster.epsilon]
-        for q, questionnaire in enumerate(made.questionnaires)
-        for cluster in questionnaire.clusters
-    ]
-    heads = [*(["questionnaire"] if several else []), "reported together", "cells", "ε"]
-    print_table(heads, rows[:_MOST_ROWS], title="Design")
-    if len(rows) > _MOST_ROWS:
-        print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
-    print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
-
-
-_MOST_ROWS = 40

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 from mdrr.cli.screen import take_notes
@@ -17,15 +18,12 @@ BAD_INPUT = 2
 ABORTED = 3
 INTERRUPTED = 130
 
-
 _WORDS = {
     "Value error, ": "",
-    "Input should be a valid integer, unable to parse string as an integer": (
-        "give a whole number, as in 1000"
-    ),
-    "Input should be a valid number, unable to parse string as a number": (
-        "give a number, as in 0.5"
-    ),
+    "Input should be a valid integer, unable to parse string as an integer": "give a whole number, "
+    "as in 1000",
+    "Input should be a valid number, unable to parse string as a number": "give a number, "
+    "as in 0.5",
 }
 
 
@@ -51,8 +49,8 @@ class Guarded(TyperGroup):
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
-            said = _plain(error.format_message())
-            fail(f"{said}{_meant(said)} {_help_of(error)}")
+            path = getattr(getattr(error, "ctx", None), "command_path", "mdrr")
+            fail(f"{_plain(error.format_message())} See: {path} --help")
         except AbortedError as error:
             fail(str(error), ABORTED)
         except MdrrError as error:
@@ -81,22 +79,13 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 
 def _plain(text: str) -> str:
-    """Typer's message as a sentence, in fewer words."""
+    """Typer's message as a sentence, in fewer words, and a hint where a choice is mistyped."""
     for found, rather in _WORDS.items():
         text = text.replace(found, rather)
-    return text if text.endswith((".", "?", "!")) else f"{text}."
-
-
-def _meant(message: str) -> str:
-    """A suggestion where a choice is mistyped."""
-    found = re.search(r"'([^']*)' is not one of (.*)", message)
-    hint = did_you_mean(found[1], re.findall(r"'(.*?)'", found[2])) if found else ""
-    return hint.removeprefix(".")
-
-
-def _help_of(error: Any) -> str:
-    path = getattr(getattr(error, "ctx", None), "command_path", "mdrr")
-    return f"See: {path} --help"
+    text = text if text.endswith((".", "?", "!")) else f"{text}."
+    choice = re.search(r"'([^']*)' is not one of (.*)", text)
+    hint = did_you_mean(choice[1], re.findall(r"'(.*?)'", choice[2])) if choice else ""
+    return text + hint.removeprefix(".")
 
 
 def _file_trouble(error: OSError) -> str:
@@ -117,8 +106,7 @@ def _show_version(wanted: bool) -> None:
 def start(
     context: typer.Context,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Collect and analyse personal answers that are randomized before anyone sees them."""

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from filecmp import cmp
+from functools import reduce
 from itertools import combinations
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from mdrr.tallies import Tally
 
 T = TypeVar("T")
-
 
 SAVED = ".npz"
 """The ending of a saved estimate, a zip of NumPy arrays."""
@@ -61,13 +62,14 @@ def kind_of(path: Path) -> str | None:
 
 def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
     """What `read` makes of a file; an error names the file, and says so when it is another kind."""
+    from mdrr.files.streams import ZIPPED
+
     try:
         return read(path)
     except UnicodeDecodeError:
         error: MdrrError = MdrrError("not text in UTF-8")
     except MdrrError as caught:
         error = caught
-    from mdrr.files.streams import ZIPPED
 
     with path.open("rb") as file:
         if file.read(2) == ZIPPED:
@@ -78,8 +80,7 @@ def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
     kind = kind_of(path)
     if kind not in (None, wanted):
         raise MdrrError(f"{path} is {kind}, and {wanted} is needed here. {_MAKES[wanted]}")
-    named = str(error).startswith(str(path))
-    raise error if named else error.inside(str(path))
+    raise error if str(error).startswith(str(path)) else error.inside(str(path))
 
 
 def load_design(path: Path) -> Design:
@@ -111,16 +112,10 @@ def keep_apart(
 ) -> None:
     """Refuse to write over what is read or over a design, and to read one file twice.
 
-    Arguments:
-        out: the file to write, if any.
-        paths: the files to read; None is no file.
-        design: the file named with --design, which is read too.
-        publishes: a design is written, which `publish` keeps from replacing another.
+    With `publishes` a design is written, which `publish` keeps from replacing another.
     """
     seen: set[Path] = set()
-    for path in (*paths, design):
-        if path is None:
-            continue
+    for path in filter(None, (*paths, design)):
         if path is design and path.resolve() in seen:
             kind = kind_of(path) or "no design"
             if kind == "a design":
@@ -135,13 +130,13 @@ def keep_apart(
                 f"{path} is named twice. Name each file once: reports named twice count twice"
             )
         seen.add(path.resolve())
-    if out is not None and not publishes and out.is_file() and (held := held_design(out)):
+    if publishes:
+        check_ending(out, ".json", "a design is JSON")
+    elif out is not None and out.is_file() and (held := held_design(out)):
         raise MdrrError(
             f"{out} holds a design ({held[:12]}…), and reports made under it cannot be read "
             "without it. Nothing was written. Name another file"
         )
-    if publishes:
-        check_ending(out, ".json", "a design is JSON")
 
 
 def read_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -186,15 +181,10 @@ def load_tally(
 ) -> Tally:
     """Read and add up tallies (.json), or files of reports.
 
-    Arguments:
-        paths: what to read.
-        design: the design they were made under.
-        quiet: show no progress.
-        different_people: tallies and reports may be mixed, and two tallies may be equal. Otherwise
-            that is refused: a tally and the reports it was made of would count everybody twice,
-            as copies of a file of reports would.
+    Unless they are of `different_people`, tallies mixed with reports, and equal files, are refused:
+    a tally and the reports it was made of would count everybody twice.
     """
-    from mdrr.files import tally_files
+    from mdrr.files import stated_fingerprint, tally_files
     from mdrr.plausibility import doubts
     from mdrr.tallies import Tally
 
@@ -210,39 +200,31 @@ def load_tally(
             "these reports, everybody would count twice. Leave one of them out or, if they are of "
             "different people, add them up with mdrr tally --different-people"
         )
-    found: list[Tally] = []
-    for path in tallies:
-        found.append(_load(path, "a tally", read))
-        for other, earlier in zip(tallies, found[:-1], strict=False):
-            if not different_people and earlier == found[-1]:
-                raise MdrrError(
-                    f"{other} and {path} hold the same tally, so everybody would count twice. "
-                    "If they are of different people, add them up with mdrr tally "
-                    "--different-people"
-                )
+    found = [_load(path, "a tally", read) for path in tallies]
+    if not different_people:
+        for (i, one), (j, other) in combinations(enumerate(tallies), 2):
+            _refuse_copy(one, other, "tally", same=found[i] == found[j])
+        for one, other in combinations([path for path in reports if path.is_file()], 2):
+            _refuse_copy(one, other, "reports", same=cmp(one, other, shallow=False))
+    silent = [path for path in reports if stated_fingerprint(path) is None]
+    if silent:
+        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+        note(f"Note: {silent[0]}{more} does not say its design, so it is taken on trust")
     if reports:
-        if not different_people:
-            _refuse_copies(reports)
-        say_unchecked(reports)
         with progress("Tallying", quiet=quiet) as advance:
             found.append(tally_files(reports, design, advance))
-    total = found[0]
-    for more in found[1:]:
-        total = total + more
+    total = reduce(add, found)
     for doubt in doubts(total, design):
         note(f"Warning: {doubt}")
     return total
 
 
-def _refuse_copies(paths: Sequence[Path]) -> None:
-    """Refuse files of reports that are the same byte for byte."""
-    files = [path for path in paths if path.is_file()]
-    for first, second in combinations(files, 2):
-        if first.stat().st_size == second.stat().st_size and cmp(first, second, shallow=False):
-            raise MdrrError(
-                f"{first} and {second} hold the same reports, so everybody would count twice. "
-                "If they are of different people, add them up with mdrr tally --different-people"
-            )
+def _refuse_copy(one: Path, other: Path, what: str, *, same: bool) -> None:
+    if same:
+        raise MdrrError(
+            f"{one} and {other} hold the same {what}, so everybody would count twice. If they are "
+            "of different people, add them up with mdrr tally --different-people"
+        )
 
 
 def load_fit(
@@ -255,42 +237,25 @@ def load_fit(
 ) -> tuple[Design, Callable[[], Estimate]]:
     """The design, and a function that gives the estimate: by fitting, or as it was saved.
 
-    Arguments:
-        paths: tallies and reports, or one saved estimate.
-        design: the design they were made under; a saved estimate holds its own.
-        method: the estimator.
-        words: its options, written NAME=VALUE.
-        quiet: show no progress.
+    A saved estimate is given alone and holds its own design. `words` are the method's options.
     """
     from mdrr.cli.methods import estimated, read_options
     from mdrr.estimation import Estimate
 
     chosen = read_options(method, words or ())
-    if any(path.suffix.lower() == SAVED for path in paths):
-        if len(paths) > 1:
-            raise MdrrError("give a saved estimate alone: no reports can be added to it")
-        if method != "auto" or chosen:
-            raise MdrrError(f"{paths[0]} is estimated already: leave out --method and --option")
-        kept = _load(
-            paths[0], "a saved estimate", lambda path: Estimate.from_bytes(path.read_bytes())
-        )
-        held = kept.evidence.design
-        if design is not None and load_design(design) != held:
-            raise MdrrError(f"{paths[0]} was estimated under another design than {design}")
-        for doubt in kept.notes.get("warnings", ()):
-            note(f"Warning: {doubt}")
-        return held, lambda: kept
-    if design is None:
-        raise MdrrError("reports need the --design they were made under")
-    made = load_design(design)
-    return made, lambda: estimated(load_tally(paths, made, quiet=quiet), made, method, chosen)
-
-
-def say_unchecked(paths: Sequence[Path]) -> None:
-    """Say once that some files do not state the design they were made under."""
-    from mdrr.files import stated_fingerprint
-
-    silent = [path for path in paths if stated_fingerprint(path) is None]
-    if silent:
-        others = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
-        note(f"Note: {silent[0]}{others} does not say its design, so it is taken on trust")
+    if not any(path.suffix.lower() == SAVED for path in paths):
+        if design is None:
+            raise MdrrError("reports need the --design they were made under")
+        made = load_design(design)
+        return made, lambda: estimated(load_tally(paths, made, quiet=quiet), made, method, chosen)
+    if len(paths) > 1:
+        raise MdrrError("give a saved estimate alone: no reports can be added to it")
+    if method != "auto" or chosen:
+        raise MdrrError(f"{paths[0]} is estimated already: leave out --method and --option")
+    kept = _load(paths[0], "a saved estimate", lambda path: Estimate.from_bytes(path.read_bytes()))
+    held = kept.evidence.design
+    if design is not None and load_design(design) != held:
+        raise MdrrError(f"{paths[0]} was estimated under another design than {design}")
+    for doubt in kept.notes.get("warnings", ()):
+        note(f"Warning: {doubt}")
+    return held, lambda: kept

@@ -17,6 +17,21 @@ if TYPE_CHECKING:
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError
+    return value
+
+
+_KINDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "int": ("a whole number", int),
+    "float": ("a number", _finite),
+    "bool": ("true or false", lambda text: _TRUTHS[text.lower()]),
+}
+"""What an option is by its annotation: in words, and how it is read."""
+
+
 def estimated(
     tally: Tally, design: Design, method: str, given: Mapping[str, Any] | None = None
 ) -> Estimate:
@@ -37,47 +52,28 @@ def estimated(
 def read_options(method: str, words: Sequence[str]) -> dict[str, Any]:
     """Options written NAME=VALUE, as the method's function declares them.
 
-    Arguments:
-        method: the estimator.
-        words: what was given.
-
-    Example:
-        >>> read_options("latent", ["classes=5", "prior=0.5"])
-        {'classes': 5, 'prior': 0.5}
+    >>> read_options("latent", ["classes=5", "prior=0.5"])
+    {'classes': 5, 'prior': 0.5}
     """
     from mdrr.estimation import estimator
 
-    known = _known(estimator(method))
+    known = {
+        each.name: _KINDS.get(str(each.annotation).split(" | ")[0], ("text", str))
+        for each in inspect.signature(estimator(method)).parameters.values()
+        if each.kind is inspect.Parameter.KEYWORD_ONLY
+    }
     found: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if name not in known:
-            listed = ", ".join(f"{each} ({kind})" for each, kind in known.items())
+            listed = ", ".join(f"{each} ({kind})" for each, (kind, _) in known.items())
             hint = did_you_mean(name, known) or "."
             raise EstimateError(f"method {method!r} has no option {name!r}{hint} Known: {listed}")
         if not equals or name in found:
             raise EstimateError(f"--option {word}: give each option once, as {name}=VALUE")
-        found[name] = _value(word, text, known[name])
+        kind, read = known[name]
+        try:
+            found[name] = read(text)
+        except (ValueError, KeyError):
+            raise EstimateError(f"--option {word}: it is {kind}, not {text!r}") from None
     return found
-
-
-def _known(function: Callable[..., Any]) -> dict[str, str]:
-    """The names of a function's options, and what each of them is in words."""
-    words = {"int": "a whole number", "float": "a number", "bool": "true or false"}
-    return {
-        each.name: words.get(str(each.annotation).split(" | ")[0], "text")
-        for each in inspect.signature(function).parameters.values()
-        if each.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-
-
-def _value(word: str, text: str, kind: str) -> Any:
-    try:
-        if kind == "true or false":
-            return _TRUTHS[text.lower()]
-        value = {"a whole number": int, "a number": float, "text": str}[kind](text)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError
-        return value
-    except (ValueError, KeyError):
-        raise EstimateError(f"--option {word}: it is {kind}, not {text!r}") from None

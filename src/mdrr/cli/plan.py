@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from mdrr.cli.dependence import load_dependences
+from mdrr.cli.dependence import load_learnt
 from mdrr.cli.inputs import check_ending, keep_apart, kind_of, load_domain, read_groups
 from mdrr.cli.options import AsJson, Budget, Force, MaybeOut, People
 from mdrr.cli.publish import publish
@@ -22,31 +22,25 @@ _KINDS = " (single: of single attributes alone; wider: of wider tables alone)"
 
 def plan(
     survey: Annotated[
-        Path, typer.Argument(help="The survey file (TOML), or a design that asks the same.")
+        Path, Argument(help="The survey file (TOML), or a design that asks the same.")
     ],
     n: People,
     epsilon: Budget,
     dependences: Annotated[
-        Path | None, typer.Option(help="What 'mdrr dependence -o' wrote from a pilot's reports.")
+        Path | None, Option(help="What 'mdrr dependence -o' wrote from a pilot's reports.")
     ] = None,
     workload: Annotated[
-        str,
-        typer.Option(
-            help="The tables that matter: singles, pairs, both, or a list such as "
-            "'sex+income,race+education'."
-        ),
+        str, Option(help="The tables that matter: singles, pairs, both, or as 'sex+income,race'.")
     ] = "both",
     worth: Annotated[
         float | None,
-        typer.Option(
+        Option(
             help="Weight of single-attribute error against pair error (default 5). A smaller "
             "weight asks each person more attributes together."
         ),
     ] = None,
-    chart: Annotated[
-        Path | None, typer.Option(help="Also draw the predicted errors, as SVG.")
-    ] = None,
-    page: Annotated[Path | None, typer.Option(help="Also write the plan as an HTML page.")] = None,
+    chart: Annotated[Path | None, Option(help="Also draw the predicted errors, as SVG.")] = None,
+    page: Annotated[Path | None, Option(help="Also write the plan as an HTML page.")] = None,
     out: MaybeOut = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -57,14 +51,14 @@ def plan(
     from mdrr.planning.predict import GUESSED, GUESSWORK, WORTH
 
     seen: set[Path] = set()
-    for written in (out, chart, page):
+    for written in filter(None, (out, chart, page)):
         keep_apart(written, [survey, dependences], publishes=written is out)
-        if written is not None and written.resolve() in seen:
+        if written.resolve() in seen:
             raise MdrrError(f"{written} would be written twice; give each output its own file")
-        seen |= set() if written is None else {written.resolve()}
+        seen.add(written.resolve())
     check_ending(chart, ".svg", "the chart is SVG")
     check_ending(page, ".html", "the page is HTML")
-    known = None if dependences is None else load_dependences(dependences)
+    known = None if dependences is None else load_learnt(dependences).found
     designed = kind_of(survey) == "a design"
     domain = load_domain(None, survey) if designed else load_domain(survey, None)
     whole = ("both", "pairs", "singles")
@@ -95,44 +89,28 @@ def plan(
 
         report_plan(found, path=page, learnt=known is not None)
     if as_json:
-        print_json(
+        kept = ("error", "alone", "together", "worst", "forged", "guess")
+        listed = [
             {
-                "n": n,
-                "epsilon": epsilon,
-                "best": found.best.name,
-                "fingerprint": found.design.fingerprint,
-                "candidates": [
-                    {
-                        "design": c.name,
-                        "error": c.predicted.error,
-                        "alone": c.predicted.alone,
-                        "together": c.predicted.together,
-                        "worst": c.predicted.worst,
-                        "forged": c.predicted.forged,
-                        "guess": c.predicted.guess,
-                        "questionnaires": len(c.design.questionnaires),
-                        "epsilon": c.design.epsilon,
-                    }
-                    for c in found.candidates
-                ],
+                "design": c.name,
+                **{key: getattr(c.predicted, key) for key in kept},
+                "questionnaires": len(c.design.questionnaires),
+                "epsilon": c.design.epsilon,
             }
-        )
-        return
-    least, both = found.best.predicted.error, found.has_both
-    rows = [
-        [
-            c.name,
-            f"{c.predicted.error:.3g}",
-            "█" * max(1, min(_BAR, round(2 * c.predicted.error / max(least, 1e-12)))),
-            *((f"{c.predicted.alone:.3g}", f"{c.predicted.together:.3g}") if both else ()),
-            f"{c.predicted.worst:.3g}",
-            len(c.design.questionnaires),
-            f"{c.predicted.forged:.3g}",
+            for c in found.candidates
         ]
-        for c in found.candidates
-    ]
-    kinds = ("single", "wider") if both else ()
-    heads = ["design", "error", "", *kinds, "worst", "questionnaires", "one forged report"]
+        best = {"best": found.best.name, "fingerprint": found.design.fingerprint}
+        print_json({"n": n, "epsilon": epsilon, **best, "candidates": listed})
+        return
+    least, both, rows = max(found.best.predicted.error, 1e-12), found.has_both, []
+    for c in found.candidates:
+        made = c.predicted
+        kinds = [made.alone, made.together] if both else []
+        error, *errors, forged = (f"{x:.3g}" for x in (made.error, *kinds, made.worst, made.forged))
+        bar = "█" * max(1, min(_BAR, round(2 * made.error / least)))
+        rows.append([c.name, error, bar, *errors, len(c.design.questionnaires), forged])
+    names = ("single", "wider") if both else ()
+    heads = ["design", "error", "", *names, "worst", "questionnaires", "one forged report"]
     print_table(heads, rows, title=f"Predicted for {n:,} people at ε = {epsilon:g}")
     print_text(
         "error: predicted typical relative error of a count over a tenth of a table's "

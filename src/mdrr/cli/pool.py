@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Force, Out
@@ -22,16 +22,15 @@ EXAMPLE = (
 def pool(
     reports: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="REPORTS",
             help="One file per survey: its tally (.json) or reports (.parquet .csv .jsonl).",
         ),
     ],
     design: Annotated[
-        list[Path],
-        typer.Option("--design", "-d", help="The design of each survey, in the same order."),
+        list[Path], Option("--design", "-d", help="The design of each survey, in the same order.")
     ],
-    pooled: Annotated[Path, typer.Option(help="File for the design to estimate with.")],
+    pooled: Annotated[Path, Option(help="File for the design to estimate with.")],
     out: Out,
     force: Force = False,
     as_json: AsJson = False,

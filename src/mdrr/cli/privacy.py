@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from mdrr.cli.inputs import load_design
 from mdrr.cli.options import AsJson
@@ -15,12 +15,12 @@ EXAMPLE = "mdrr privacy design.json --shuffled 32561"
 
 
 def privacy(
-    design: Annotated[Path, typer.Argument(help="The design (JSON).")],
+    design: Annotated[Path, Argument(help="The design (JSON).")],
     shuffled: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Also give (ε, δ) for N reports whose senders are hidden."),
+        Option(metavar="N", help="Also give (ε, δ) for N reports whose senders are hidden."),
     ] = None,
-    delta: Annotated[float, typer.Option(help="The δ of that guarantee.")] = 1e-9,
+    delta: Annotated[float, Option(help="The δ of that guarantee.")] = 1e-9,
     as_json: AsJson = False,
 ) -> None:
     """Say what one report reveals: ε of the record, of each cluster and attribute, and in words."""
@@ -32,13 +32,8 @@ def privacy(
     mixed = None if shuffled is None else by_shuffling(made, shuffled, delta)
     words = in_words(made)
     if as_json:
-        print_json(
-            {
-                **spent.to_dict(),
-                "words": list(words),
-                "shuffled": None if mixed is None else mixed.to_dict(),
-            }
-        )
+        beside = None if mixed is None else mixed.to_dict()
+        print_json({**spent.to_dict(), "words": list(words), "shuffled": beside})
         return
     rows = [[a.name, a.asked, a.epsilon, a.epsilon_others_unknown] for a in spent.attributes]
     heads = ["attribute", "asked", "ε", "ε, other answers unknown"]

@@ -12,17 +12,7 @@ if TYPE_CHECKING:
 
 
 def publish(path: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
-    """Write a design whole, unless the file holds it already.
-
-    Arguments:
-        path: the file. If it holds anything but this design, it is refused.
-        made: the design.
-        force: replace whatever the file holds.
-        option: which names the file.
-
-    Returns:
-        What was done, for people.
-    """
+    """Write a design and say so; a file that holds anything else is refused without `force`."""
     from mdrr.files.whole import write_text
 
     if path.is_file() and not force:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from mdrr.cli.estimate import say_bias
 from mdrr.cli.inputs import keep_apart, kind_of, load_fit
@@ -20,7 +20,7 @@ EXAMPLE = "mdrr query tally.json --design design.json \"sex == 'Female' and inco
 def query(
     words: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="REPORTS... EXPRESSION",
             help="Tallies (.json), reports (.parquet .csv .jsonl; - is CSV on stdin) or a saved "
             "estimate (.npz), then who is counted. Names with hyphens or spaces stand in "
@@ -33,7 +33,7 @@ def query(
     level: Level = 0.95,
     population: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--population",
             help="Count for the population of which the people who reported are a sample.",
         ),

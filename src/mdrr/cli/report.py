@@ -2,60 +2,49 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, get_args
 
-import typer
+from typer import Option
 
+from mdrr.cli import options
 from mdrr.cli.inputs import check_ending, keep_apart, load_fit
 from mdrr.cli.methods import estimated, read_options
-from mdrr.cli.options import (
-    AsJson,
-    Estimable,
-    EstimateDesign,
-    Method,
-    MethodName,
-    MethodOption,
-    Out,
-)
-from mdrr.cli.screen import print_json, print_text, progress
+from mdrr.cli.screen import print_answer, progress
+from mdrr.columns import require
 from mdrr.errors import EstimateError
-
-if TYPE_CHECKING:
-    from mdrr.dependence import Dependences
-    from mdrr.design import Design
-    from mdrr.tallies import Tally
 
 EXAMPLE = "mdrr report tally.json --design design.json -o report.html"
 
 
 def report(
-    reports: Estimable,
-    out: Out,
-    design: EstimateDesign = None,
-    method: Method = "auto",
-    option: MethodOption = None,
+    reports: options.Estimable,
+    out: options.Out,
+    design: options.EstimateDesign = None,
+    method: options.Method = "auto",
+    option: options.MethodOption = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Another estimator to compare the counts with; repeatable.",
-            autocompletion=lambda: list(get_args(MethodName)),
+            autocompletion=lambda: list(get_args(options.MethodName)),
         ),
     ] = None,
     query: Annotated[
         list[str] | None,
-        typer.Option("--query", "-q", help="A count to show, as an expression; repeatable."),
+        Option("--query", "-q", help="A count to show, as an expression; repeatable."),
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="True records of the same people (CSV or Parquet): simulation only."),
+        Option(help="True records of the same people (CSV or Parquet): simulation only."),
     ] = None,
-    title: Annotated[
-        str, typer.Option(help="The page's heading.")
-    ] = "What the randomized answers say",
-    as_json: AsJson = False,
+    title: Annotated[str, Option(help="The page's heading.")] = "What the randomized answers say",
+    as_json: options.AsJson = False,
 ) -> None:
     """Write one HTML page with the results: shares, dependences, counts, privacy."""
+    from mdrr.dependence import dependences
+    from mdrr.files import read_people
     from mdrr.reporting import report as write_report
 
     keep_apart(out, [*reports, truth], design)
@@ -63,51 +52,37 @@ def report(
     for name in compare or ():
         read_options(name, ())
     made, fit = load_fit(reports, design, method, option, quiet=as_json)
-    true = None if truth is None else _records(truth, made)
+    true = None
+    if truth is not None:
+        true = require("pyarrow", "frames").concat_tables(read_people(truth, made.domain))
     with progress("Writing the report", quiet=as_json) as done:
         found = fit()
         tally = found.evidence.tally
         others = [estimated(tally, made, name) for name in compare or ()]
         done(0.3)
+        learnt = None
+        with suppress(EstimateError):  # one attribute alone, or a pair nobody reported
+            learnt = dependences(tally, made)
         write_report(
             found,
             made,
             path=out,
             truth=true,
-            dependences=_dependences(tally, made),
+            dependences=learnt,
             queries=query or [],
             others=others,
             title=title,
         )
         done(1.0)
-    if as_json:
-        fields = {
+    print_answer(
+        {
             "out": str(out),
             "n": found.n,
             "method": found.method,
             "epsilon": made.epsilon,
             "fingerprint": made.fingerprint,
             "simulated": truth is not None,
-        }
-        print_json(fields)
-    else:
-        print_text(f"Wrote {out}: {found.n:,} reports, ε = {made.epsilon:.2f} per person.")
-
-
-def _dependences(tally: Tally, design: Design) -> Dependences | None:
-    """The debiased dependences, or none where there is one attribute or a pair nobody reported."""
-    from mdrr.dependence import dependences
-
-    try:
-        return dependences(tally, design)
-    except EstimateError:
-        return None
-
-
-def _records(path: Path, design: Design) -> Any:
-    """All true records of a file as one table."""
-    import pyarrow as pa
-
-    from mdrr.files import read_people
-
-    return pa.concat_tables(read_people(path, design.domain))
+        },
+        f"Wrote {out}: {found.n:,} reports, ε = {made.epsilon:.2f} per person.",
+        as_json=as_json,
+    )

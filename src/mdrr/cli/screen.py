@@ -6,6 +6,7 @@ Answers go to stdout; notes and progress go to stderr, so that answers can be pi
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,11 @@ _PIPED_WIDTH = 120
 def print_json(fields: Any) -> None:
     """Print JSON-ready values; the keys of a command's JSON do not change between releases."""
     print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def finite(value: float | None) -> float | None:
+    """A number as JSON can say it: ∞ is null."""
+    return None if value is None or math.isinf(value) else value
 
 
 def print_answer(fields: Any, text: str, *, as_json: bool) -> None:

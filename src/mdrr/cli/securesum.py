@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
+from typer import Option
 
 from mdrr.cli.options import AsJson
-from mdrr.cli.screen import note, print_json, print_table, print_text, step
+from mdrr.cli.screen import note, print_answer, print_json, print_table, print_text, step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
@@ -29,24 +32,28 @@ EXAMPLES = {
 
 Mode: TypeAlias = Annotated[
     Literal["paper", "aggregators"],
-    typer.Option(
-        help="paper: people send shares to each other; aggregators: to two or three servers."
-    ),
+    Option(help="paper: people send shares to each other; aggregators: to two or three servers."),
 ]
 PairEpsilon: TypeAlias = Annotated[
     float | None,
-    typer.Option(
+    Option(
         "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
     ),
 ]
-Minimum: TypeAlias = Annotated[int, typer.Option(help="Reveal no total of fewer people.")]
-RelayUrl: TypeAlias = Annotated[str, typer.Option("--relay", help="Address of the relay.")]
+Minimum: TypeAlias = Annotated[int, Option(help="Reveal no total of fewer people.")]
+RelayUrl: TypeAlias = Annotated[str, Option("--relay", help="Address of the relay.")]
 OrganiserId: TypeAlias = Annotated[
     str | None,
-    typer.Option("--organiser", help="The organiser's id, which you got from someone you trust."),
+    Option("--organiser", help="The organiser's id, which you got from someone you trust."),
 ]
-Patience: TypeAlias = Annotated[
-    float, typer.Option(help="Seconds to wait for others before giving up.")
+Patience: TypeAlias = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
+Aggregators: TypeAlias = Annotated[
+    list[str] | None,
+    Option(
+        "--aggregator",
+        metavar="ID",
+        help="Only this aggregator, by the id it prints; repeatable. Default: any that joins.",
+    ),
 ]
 
 securesum = typer.Typer(help="Measure dependences by secure sums: nobody sees another's answers.")
@@ -54,15 +61,13 @@ securesum = typer.Typer(help="Measure dependences by secure sums: nobody sees an
 
 @securesum.command(epilog=f"Example: {EXAMPLES['demo']}")
 def demo(
-    n: Annotated[int, typer.Option("--n", "-n", help="How many people, one process each.")] = 30,
+    n: Annotated[int, Option("--n", "-n", help="How many people, one process each.")] = 30,
     mode: Mode = "paper",
     epsilon: PairEpsilon = None,
     minimum: Minimum = 3,
-    max_cells: Annotated[
-        int, typer.Option(help="T_v: most combinations a cluster may have.")
-    ] = 100,
+    max_cells: Annotated[int, Option(help="T_v: most combinations a cluster may have.")] = 100,
     min_dependence: Annotated[
-        float, typer.Option(help="T_d: least dependence of attributes to merge.")
+        float, Option(help="T_d: least dependence of attributes to merge.")
     ] = 0.1,
     patience: Patience = 120.0,
     as_json: AsJson = False,
@@ -91,50 +96,47 @@ def demo(
     if not question.matrices and not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
     note(answer["note"])
-    _show_assessment(assess(question, totals, answer["n"]), max_cells, min_dependence, as_json)
+    found = assess(question, totals, answer["n"])
+    clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
+    if not as_json:
+        _show_assessment(found, clusters)
+        return
+    print_json(
+        {
+            "n": found.people,
+            **found.dependences.to_dict(),
+            "clusters": [list(names) for names in clusters],
+            "privacy": found.privacy.to_dict(),
+        }
+    )
 
 
 @securesum.command(epilog=f"Example: {EXAMPLES['relay']}")
 def relay(
-    n: Annotated[int, typer.Option("--n", "-n", help="How many people to wait for.")],
-    key: Annotated[
-        Path, typer.Option(help="File of the organiser's keys; it is made if there is none.")
-    ],
+    n: Annotated[int, Option("--n", "-n", help="How many people to wait for.")],
+    key: Annotated[Path, Option(help="File of the organiser's keys; it is made if there is none.")],
     survey: Annotated[
-        str, typer.Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
+        str, Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
     ] = "adult",
     mode: Mode = "aggregators",
     epsilon: PairEpsilon = None,
     minimum: Minimum = 10,
     apart: Annotated[
         int | None,
-        typer.Option(
-            help="Two groups whose totals are revealed must differ by this many people. "
-            "Default: the minimum."
-        ),
+        Option(help="How many people two revealed groups must differ by; else --minimum."),
     ] = None,
     aggregators: Annotated[
-        int | None,
-        typer.Option(help="How many aggregators to wait for. Default: those named, else 2."),
+        int | None, Option(help="How many aggregators to wait for. Default: those named, else 2.")
     ] = None,
-    aggregator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="Accept only this aggregator, by the id it prints; repeatable. Default: the first "
-            "to join.",
-        ),
-    ] = None,
-    purpose: Annotated[str, typer.Option(help="What the answers are for; everyone sees it.")] = "",
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8765,
+    aggregator: Aggregators = None,
+    purpose: Annotated[str, Option(help="What the answers are for; everyone sees it.")] = "",
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 8765,
     patience: Annotated[
-        float, typer.Option(help="Seconds after which a batch closes with what has arrived.")
+        float, Option(help="Seconds after which a batch closes with what has arrived.")
     ] = 3600.0,
 ) -> None:
     """Organise a secure sum and relay its messages. Prints the address and the organiser's id."""
-    import json
-
     from mdrr.securesum.ask import read_domain
     from mdrr.securesum.organiser import Organiser
     from mdrr.securesum.question import Question, randomized_in_all
@@ -170,25 +172,15 @@ def relay(
 @securesum.command(epilog=f"Example: {EXAMPLES['party']}")
 def party(
     relay: RelayUrl,
-    record: Annotated[Path, typer.Option(help="Your answers: a JSON object, attribute to label.")],
-    state: Annotated[Path, typer.Option(help="Folder for your keys and the groups you were in.")],
+    record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
+    state: Annotated[Path, Option(help="Folder for your keys and the groups you were in.")],
     organiser: OrganiserId = None,
     roster: Annotated[
-        str | None, typer.Option(help="Accept only the roster (or batch) with this digest.")
+        str | None, Option(help="Accept only the roster (or batch) with this digest.")
     ] = None,
-    aggregator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID",
-            help="Report only to this aggregator, by the id its operator publishes; repeatable.",
-        ),
-    ] = None,
+    aggregator: Aggregators = None,
     minimum: Annotated[
-        int,
-        typer.Option(
-            help="Take part only among this many people or more; groups you were in must differ "
-            "by as many."
-        ),
+        int, Option(help="Fewest people to take part among, and groups you were in to differ by.")
     ] = 3,
     patience: Patience = 600.0,
     as_json: AsJson = False,
@@ -214,34 +206,26 @@ def party(
     step(f"Purpose: {terms.purpose or 'not stated'}.")
     step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
     codes = record_codes(answers, terms.question.domain, record)
-
-    def answer(question: object) -> object:
-        return terms.question.encode(codes, source)
-
+    part = (client, identity, lambda question: question.encode(codes, source), source, terms)
     if terms.mode == "paper":
-        outcome = run_party(
-            client, identity, answer, source, terms,  # type: ignore[arg-type]
-            history=FileHistory(state / "history.json"), minimum=minimum, roster_digest=roster,
-            say=step,
-        )  # fmt: skip
+        history = FileHistory(state / "history.json")
+        outcome = run_party(*part, history=history, minimum=minimum, roster_digest=roster, say=step)
         _show_outcome(outcome, as_json)
         return
-    batch = run_person(
-        client, identity, answer, source, terms,  # type: ignore[arg-type]
-        batch_digest=roster, pins=pins, say=step,
-    )  # fmt: skip
+    batch = run_person(*part, batch_digest=roster, pins=pins, say=step)
     trust = batch.trust if pins is None else batch.pinned_trust
-    if as_json:
-        print_json({"reported": True, "bytes_sent": client.sent, "trust": trust})
-    else:
-        print_text(f"Reported ({client.sent:,} bytes sent). {trust}")
+    print_answer(
+        {"reported": True, "bytes_sent": client.sent, "trust": trust},
+        f"Reported ({client.sent:,} bytes sent). {trust}",
+        as_json=as_json,
+    )
 
 
 @securesum.command(epilog=f"Example: {EXAMPLES['aggregator']}")
 def aggregator(
     relay: RelayUrl,
-    state: Annotated[Path, typer.Option(help="Folder for keys and ledger; keep it over restarts.")],
-    operator: Annotated[str, typer.Option(help="The organisation that runs this aggregator.")],
+    state: Annotated[Path, Option(help="Folder for keys and ledger; keep it over restarts.")],
+    operator: Annotated[str, Option(help="The organisation that runs this aggregator.")],
     organiser: OrganiserId = None,
     minimum: Minimum = 3,
     patience: Patience = 3600.0,
@@ -285,33 +269,22 @@ def _join(
 
 def _show_outcome(outcome: Outcome, as_json: bool) -> None:
     """Print what a run opened: JSON for machines, dependences for people."""
-    if as_json:
-        fields = {"question": outcome.terms.question.to_dict(), "totals": outcome.totals.tolist()}
-        print_json({"n": outcome.people, **fields, "note": outcome.note})
-        return
     from mdrr.securesum.ways import assess
 
+    question = outcome.terms.question
+    if as_json:
+        fields = {"question": question.to_dict(), "totals": outcome.totals.tolist()}
+        print_json({"n": outcome.people, **fields, "note": outcome.note})
+        return
     note(outcome.note)
-    _show_assessment(assess(outcome.terms.question, outcome.totals, outcome.people), 100, 0.1)
+    found = assess(question, outcome.totals, outcome.people)
+    _show_assessment(found, found.cluster(max_cells=100, min_dependence=0.1))
     print_text("For other thresholds, save the output of --json and give it to 'mdrr cluster'.")
 
 
-def _show_assessment(
-    found: Assessment, max_cells: int, min_dependence: float, as_json: bool = False
-) -> None:
+def _show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> None:
     """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
-    clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
     names, values = found.domain.names, found.dependences.values.tolist()
-    if as_json:
-        print_json(
-            {
-                "n": found.people,
-                **found.dependences.to_dict(),
-                "clusters": [list(one) for one in clusters],
-                "privacy": found.privacy.to_dict(),
-            }
-        )
-        return
     rows = [[name, *row] for name, row in zip(names, values, strict=True)]
     print_table(["", *names], rows, f"Dependences of {found.people} people")
     print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from mdrr.cli.inputs import keep_apart, load_fit
 from mdrr.cli.options import AsJson, Estimable, EstimateDesign, Method, MethodOption, Out
@@ -19,20 +19,18 @@ def synth(
     design: EstimateDesign = None,
     n: Annotated[
         int | None,
-        typer.Option("--n", "-n", help="How many records. Default: as many as people reported."),
+        Option("--n", "-n", help="How many records. Default: as many as people reported."),
     ] = None,
     how: Annotated[
         Literal["sample", "repeat"],
-        typer.Option(
+        Option(
             help="Draw records at random, or repeat each combination as often as is likely (the "
             "paper's way, which drops rare combinations)."
         ),
     ] = "sample",
     method: Method = "auto",
     option: MethodOption = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Draw the same records every time.")
-    ] = None,
+    seed: Annotated[int | None, Option("--seed", help="Draw the same records every time.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write synthetic records drawn from the estimated distribution."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_tally
 from mdrr.cli.options import AsJson, Counted, DesignFile, Out
-from mdrr.cli.screen import print_json, print_text
+from mdrr.cli.screen import print_answer
 
 EXAMPLE = "mdrr tally reports.parquet --design design.json -o tally.json"
 
@@ -19,7 +19,7 @@ def tally(
     out: Out,
     different_people: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--different-people",
             help="The tallies and the reports are of different people: add them up.",
         ),
@@ -35,8 +35,8 @@ def tally(
     found = load_tally(reports, made, quiet=as_json, different_people=different_people)
     write_text(out, found.to_json())
     distinct = sum(len(group.counts) for group in found.groups)
-    if as_json:
-        mark = made.fingerprint
-        print_json({"n": found.n, "distinct": distinct, "fingerprint": mark, "out": str(out)})
-        return
-    print_text(f"Wrote {out}: {found.n:,} reports, {distinct:,} of them distinct.")
+    print_answer(
+        {"n": found.n, "distinct": distinct, "fingerprint": made.fingerprint, "out": str(out)},
+        f"Wrote {out}: {found.n:,} reports, {distinct:,} of them distinct.",
+        as_json=as_json,
+    )

@@ -30,21 +30,13 @@ _Asked: TypeAlias = list[tuple[tuple[tuple[tuple[str, ...], str], ...], tuple[fl
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Designs compared, the best first, or why there are none.
+    """Designs compared, the best first, or why there are none."""
 
-    Arguments:
-        words: what the comparison says, in sentences.
-        known: on which dependences it rests, in a sentence; empty where there is no pair.
-        plan: the designs, without those that ask the same as another; None where it is left out.
-        used: the name of the one in use, if it is among them.
-        command: how to get the comparison, or the best design, by oneself.
-    """
-
-    words: tuple[str, ...]
-    known: str = ""
-    plan: Plan | None = None
-    used: str | None = None
-    command: str | None = None
+    words: tuple[str, ...]  # what the comparison says
+    known: str = ""  # on which dependences it rests; empty where there is no pair
+    plan: Plan | None = None  # the designs, of those that ask the same only the first
+    used: str | None = None  # the name of the one in use, if it is among them
+    command: str | None = None  # how to get the comparison, or the best design, by oneself
 
     @property
     def mine(self) -> Predicted | None:
@@ -68,22 +60,15 @@ def alternatives(
 ) -> Alternatives:
     """Compare a survey's design with those a plan proposes for its people and its ε.
 
-    Arguments:
-        design: the one in use.
-        n: how many people reported.
-        dependences: as learnt from their reports; used where they are more than noise.
-        made: the plan that the design comes from, to compare with instead of a new one.
+    Dependences are used where they are more than noise. With `made`, the plan that the design comes
+    from, no new one is made. Where nothing can be compared, the words say why.
 
-    Returns:
-        The comparison. Where none can be made, its words say why.
-
-    Example:
-        >>> from mdrr.domain import Attribute, Domain
-        >>> from mdrr.protocols import independent
-        >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
-        >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
-        >>> found.plan.best.name, found.used
-        ('sampled 2', 'independent')
+    >>> from mdrr.domain import Attribute, Domain
+    >>> from mdrr.protocols import independent
+    >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
+    >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
+    >>> found.plan.best.name, found.used
+    ('sampled 2', 'independent')
     """
     command = f"mdrr plan design.json --n {max(n, 1)} --epsilon {design.epsilon:.6g}"
     if n < 1:
@@ -130,12 +115,7 @@ def alternatives(
 
 
 def planned(made: Plan, learnt: bool) -> Alternatives:
-    """A plan's designs before anyone is asked, so that none is in use.
-
-    Arguments:
-        made: what was planned.
-        learnt: whether it was planned with dependences.
-    """
+    """A plan's designs before anyone is asked, so that none is in use."""
     if not made.candidates:
         raise DesignError("the plan has no design to show: its domain is too large at this budget")
     shown = replace(made, candidates=tuple(distinct(made)))

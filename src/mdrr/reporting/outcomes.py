@@ -40,13 +40,9 @@ class Asked:
 class Outcome:
     """What became of one estimate, beside what was predicted of its design.
 
-    Arguments:
-        name: the method.
-        predicted: what was predicted of its design, if it was.
-        typical: that error as it turned out: of a count over a tenth of a table's combinations,
-            as a share of such counts' mean size; single attributes weigh as much as pairs.
-        worst: the largest such error of a table.
-        misses: the relative errors of the groups asked about, in percent.
+    `typical` is the error of a count over a tenth of a table's combinations, as a share of such
+    counts' mean size, single attributes weighing as much as pairs; `worst` is the largest of a
+    table; `misses` are the relative errors of the groups asked about, in percent.
     """
 
     name: str
@@ -91,14 +87,7 @@ def outcomes(
     queries: Sequence[Asked],
     predicted: Predicted | None,
 ) -> tuple[Outcome, ...]:
-    """What became of each estimate.
-
-    Arguments:
-        methods: the estimates by name.
-        codes: the true records, an array per attribute.
-        queries: counts by the same names.
-        predicted: what was predicted of the first.
-    """
+    """What became of each estimate; `predicted` is of the first."""
     truths = dict(_true_tables(next(iter(methods.values())).domain, codes))
     found: list[Outcome] = []
     for name, estimate in methods.items():

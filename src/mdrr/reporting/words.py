@@ -140,12 +140,7 @@ def reported_words(design: Design) -> str:
 
 
 def made_words(estimate: Estimate, design: Design | None) -> tuple[str, ...]:
-    """How an estimate was made: method, projection, why it stopped, what it could not do.
-
-    Arguments:
-        estimate: by whatever method.
-        design: of its reports, if it is known.
-    """
+    """How an estimate was made: method, projection, why it stopped, what it could not do."""
     notes = estimate.notes
     words = [_METHODS.get(estimate.method, f"The estimator is “{estimate.method}”.")]
     if (projection := notes.get("projection")) is not None:
@@ -202,12 +197,7 @@ def warning_words(estimates: Iterable[Estimate]) -> tuple[str, ...]:
 
 
 def pairs_words(design: Design, together: str) -> str:
-    """How the attributes of a pair reach the collector, and what that does to their relation.
-
-    Arguments:
-        design: says who reports what.
-        together: which pairs somebody reports as one answer: all, some or none (empty).
-    """
+    """What becomes of pairs, all, some or none (empty) of them reported as one answer."""
     if together == "all" and len(design.questionnaires) == 1:
         return "Everybody reports all attributes as one answer, so their relation is kept."
     if together == "all":
