@@ -123,7 +123,7 @@ def relay(
     minimum: Minimum = 10,
     apart: Annotated[
         int | None,
-        Option(help="How many people two revealed groups must differ by; else --minimum."),
+        Option(help="Two revealed groups must differ by this many people. Default: the minimum."),
     ] = None,
     aggregators: Annotated[
         int | None, Option(help="How many aggregators to wait for. Default: those named, else 2.")
