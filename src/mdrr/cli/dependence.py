@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "mdrr dependence tally.json --design design.json -o dependences.json"
 LEAK = "Note: --true-data reads true answers. What it prints is not private: use it to simulate"
-Measure: TypeAlias = Literal["auto", "cramers_v", "pearson", "covariance"]
+Measure = Literal["auto", "cramers_v", "pearson", "covariance"]
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,10 @@ def dependence(
         attenuated=attenuated, true_data=true_data, quiet=as_json,
         measure=measure, attributes=attribute, level=level,
     )  # fmt: skip
-    found, kept = learnt.found, learnt.domain
-    assert kept is not None
-    pairs = []
+    found, domain, pairs = learnt.found, learnt.domain or load_domain(survey, design), []
     for a, b, value in found.ranked():
         low, high = found.interval(a, b) or (None, None)
-        used = measure_of(kept.attribute(a), kept.attribute(b), found.measure)
+        used = measure_of(domain.attribute(a), domain.attribute(b), found.measure)
         ends = {"dependence": value, "low": low, "high": high, "clear": found.is_clear(a, b)}
         pairs.append({"first": a, "second": b, "measure": used, **ends})
     spent = {"how": learnt.how, "epsilon": finite(learnt.spent)}

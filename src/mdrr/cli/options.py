@@ -3,53 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-MethodName: TypeAlias = Literal["auto", "product", "adjust", "pairwise", "latent", "correspondence"]
+MethodName = Literal["auto", "product", "adjust", "pairwise", "latent", "correspondence"]
 """The names of `mdrr.estimation.METHODS`, which help and completion show without loading it."""
 
-AsJson: TypeAlias = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
-DesignFile: TypeAlias = Annotated[
+AsJson = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
+DesignFile = Annotated[
     Path, Option("--design", "-d", help="The design (JSON) the reports are made under.")
 ]
-MaybeDesignFile: TypeAlias = Annotated[
-    Path | None, Option("--design", "-d", help="The design (JSON).")
-]
-SurveyFile: TypeAlias = Annotated[
-    Path | None, Option("--survey", "-s", help="The survey file (TOML).")
-]
-Out: TypeAlias = Annotated[Path, Option("--out", "-o", help="File to write.")]
-MaybeOut: TypeAlias = Annotated[Path | None, Option("--out", "-o", help="File to write.")]
-Force: TypeAlias = Annotated[
-    bool, Option("--force", help="Replace a file that holds another design.")
-]
-P: TypeAlias = Annotated[
+MaybeDesignFile = Annotated[Path | None, Option("--design", "-d", help="The design (JSON).")]
+SurveyFile = Annotated[Path | None, Option("--survey", "-s", help="The survey file (TOML).")]
+Out = Annotated[Path, Option("--out", "-o", help="File to write.")]
+MaybeOut = Annotated[Path | None, Option("--out", "-o", help="File to write.")]
+Force = Annotated[bool, Option("--force", help="Replace a file that holds another design.")]
+P = Annotated[
     float | None,
     Option(
         "--p", help="Probability of keeping a true answer; otherwise any answer is equally likely."
     ),
 ]
-Epsilon: TypeAlias = Annotated[
+Epsilon = Annotated[
     float | None, Option("--epsilon", "-e", help="Privacy budget ε: what one person spends in all.")
 ]
-Budget: TypeAlias = Annotated[
+Budget = Annotated[
     float, Option("--epsilon", "-e", help="Privacy budget ε: what one person spends in all.")
 ]
-People: TypeAlias = Annotated[int, Option("--n", "-n", help="How many people report.")]
-Seed: TypeAlias = Annotated[
+People = Annotated[int, Option("--n", "-n", help="How many people report.")]
+Seed = Annotated[
     int | None,
     Option("--seed", help="Simulation only: whoever knows the seed can undo the randomization."),
 ]
-Counted: TypeAlias = Annotated[
+Counted = Annotated[
     list[Path],
     Argument(
         metavar="REPORTS",
         help="Tallies (.json) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
     ),
 ]
-Estimable: TypeAlias = Annotated[
+Estimable = Annotated[
     list[Path],
     Argument(
         metavar="REPORTS",
@@ -57,7 +51,7 @@ Estimable: TypeAlias = Annotated[
         "estimate (.npz), which is not fitted again.",
     ),
 ]
-EstimateDesign: TypeAlias = Annotated[
+EstimateDesign = Annotated[
     Path | None,
     Option(
         "--design",
@@ -65,18 +59,18 @@ EstimateDesign: TypeAlias = Annotated[
         help="The design (JSON) the reports are made under; a saved estimate holds its own.",
     ),
 ]
-Method: TypeAlias = Annotated[
+Method = Annotated[
     MethodName, Option("--method", help="The estimator; docs/estimators.md explains each.")
 ]
-MethodOption: TypeAlias = Annotated[
+MethodOption = Annotated[
     list[str] | None,
     Option("--option", metavar="NAME=VALUE", help="An option of the estimator; repeatable."),
 ]
-Level: TypeAlias = Annotated[float, Option("--level", help="Confidence level, between 0 and 1.")]
-Attenuated: TypeAlias = Annotated[
+Level = Annotated[float, Option("--level", help="Confidence level, between 0 and 1.")]
+Attenuated = Annotated[
     bool, Option("--attenuated", help="Do not correct for the randomization (the paper's way).")
 ]
-TrueData: TypeAlias = Annotated[
+TrueData = Annotated[
     bool,
     Option(
         "--true-data",

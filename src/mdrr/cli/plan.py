@@ -30,7 +30,8 @@ def plan(
         Path | None, Option(help="What 'mdrr dependence -o' wrote from a pilot's reports.")
     ] = None,
     workload: Annotated[
-        str, Option(help="The tables that matter: singles, pairs, both, or as 'sex+income,race'.")
+        str,
+        Option(help="Tables that matter: singles, pairs, both or a list, as in 'sex+income,race'."),
     ] = "both",
     worth: Annotated[
         float | None,

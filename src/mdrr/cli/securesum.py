@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Option
@@ -30,29 +30,29 @@ EXAMPLES = {
     "--state agg --operator INE",
 }
 
-Mode: TypeAlias = Annotated[
+Mode = Annotated[
     Literal["paper", "aggregators"],
     Option(help="paper: people send shares to each other; aggregators: to two or three servers."),
 ]
-PairEpsilon: TypeAlias = Annotated[
+PairEpsilon = Annotated[
     float | None,
     Option(
         "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
     ),
 ]
-Minimum: TypeAlias = Annotated[int, Option(help="Reveal no total of fewer people.")]
-RelayUrl: TypeAlias = Annotated[str, Option("--relay", help="Address of the relay.")]
-OrganiserId: TypeAlias = Annotated[
+Minimum = Annotated[int, Option(help="Reveal no total of fewer people.")]
+RelayUrl = Annotated[str, Option("--relay", help="Address of the relay.")]
+OrganiserId = Annotated[
     str | None,
     Option("--organiser", help="The organiser's id, which you got from someone you trust."),
 ]
-Patience: TypeAlias = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
-Aggregators: TypeAlias = Annotated[
+Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
+Aggregators = Annotated[
     list[str] | None,
     Option(
         "--aggregator",
         metavar="ID",
-        help="Only this aggregator, by the id it prints; repeatable. Default: any that joins.",
+        help="Only this aggregator, by the id its operator publishes; repeatable. Default: any.",
     ),
 ]
 
@@ -180,7 +180,11 @@ def party(
     ] = None,
     aggregator: Aggregators = None,
     minimum: Annotated[
-        int, Option(help="Fewest people to take part among, and groups you were in to differ by.")
+        int,
+        Option(
+            help="Take part only among this many people or more; groups you were in must differ "
+            "by as many."
+        ),
     ] = 3,
     patience: Patience = 600.0,
     as_json: AsJson = False,
