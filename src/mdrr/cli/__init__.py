@@ -50,8 +50,8 @@ def make_app() -> Any:
     )
     app.callback(invoke_without_command=True)(start)
     for name, panel in COMMANDS:
-        module = import_module(f"mdrr.cli.{name.replace('-', '_')}")
-        found = getattr(module, name.replace("-", "_"))
+        module = import_module(f"mdrr.cli.{name}")
+        found = getattr(module, name)
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, rich_help_panel=panel)
         else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Option
 
 from mdrr.cli import options
-from mdrr.cli.inputs import SAVED, keep_apart, load_fit, read_names
+from mdrr.cli.inputs import SAVED, keep_apart, load_fit, read_groups
 from mdrr.cli.methods import read_options
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
@@ -50,7 +51,7 @@ def estimate(
     keep_apart(out, reports, design)
     words = [*(option or ()), *_projection(method, projection)]
     made, fit = load_fit(reports, design, method, words, quiet=as_json)
-    asked = [read_names(text, made.domain.names) for text in table or ()]
+    asked = [tuple(chain(*read_groups(text, made.domain.names))) for text in table or ()]
     asked = asked or [(name,) for name in made.domain.names]
     for names in asked:
         check_names(made.domain, names)

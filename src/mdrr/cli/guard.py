@@ -20,11 +20,10 @@ INTERRUPTED = 130
 
 _WORDS = {
     "Value error, ": "",
-    "Input should be a valid integer, unable to parse string as an integer": "give a whole number, "
-    "as in 1000",
-    "Input should be a valid number, unable to parse string as a number": "give a number, "
-    "as in 0.5",
+    "Input should be a valid integer, .* as an integer": "give a whole number, as in 1000",
+    "Input should be a valid number, .* as a number": "give a number, as in 0.5",
 }
+"""What to say instead of Typer's words."""
 
 
 class Guarded(TyperGroup):
@@ -81,7 +80,7 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 def _plain(text: str) -> str:
     """Typer's message as a sentence, in fewer words, and a hint where a choice is mistyped."""
     for found, rather in _WORDS.items():
-        text = text.replace(found, rather)
+        text = re.sub(found, rather, text)
     text = text if text.endswith((".", "?", "!")) else f"{text}."
     choice = re.search(r"'([^']*)' is not one of (.*)", text)
     hint = did_you_mean(choice[1], re.findall(r"'(.*?)'", choice[2])) if choice else ""

@@ -158,15 +158,6 @@ def read_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     return tuple(groups)
 
 
-def read_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Attributes written 'a,b' or 'a+b'.
-
-    >>> read_names("a, b+c", ["a", "b", "c"])
-    ('a', 'b', 'c')
-    """
-    return tuple(name for group in read_groups(text, names) for name in group)
-
-
 def load_domain(survey: Path | None, design: Path | None) -> Domain:
     """The domain that a survey file or a design file declares."""
     if survey is not None and design is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +42,12 @@ def query(
     """Count the people for whom an expression holds, with an interval."""
     from mdrr.query import Query
 
-    reports, where = _told_apart(words)
+    *files, where = words
+    if kind_of(Path(where)) is not None or Path(where).is_file():
+        raise MdrrError(f"{where} is a file. The expression is missing, or does not stand last")
+    if not files:
+        raise MdrrError(f"no reports are named before the expression {where!r}")
+    reports = [Path(file) for file in files]
     keep_apart(None, reports, design)
     made, fit = load_fit(reports, design, method, option, quiet=as_json)
     wanted = Query.of(where, made.domain)
@@ -58,13 +62,3 @@ def query(
         f"{level:.0%} interval {count.low:,.0f} to {count.high:,.0f}",
         as_json=as_json,
     )
-
-
-def _told_apart(words: Sequence[str]) -> tuple[list[Path], str]:
-    """The files, and the expression that stands after them."""
-    *files, where = words
-    if kind_of(Path(where)) is not None or Path(where).is_file():
-        raise MdrrError(f"{where} is a file. The expression is missing, or does not stand last")
-    if not files:
-        raise MdrrError(f"no reports are named before the expression {where!r}")
-    return [Path(file) for file in files], where
