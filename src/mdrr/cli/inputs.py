@@ -62,14 +62,13 @@ def kind_of(path: Path) -> str | None:
 
 def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
     """What `read` makes of a file; an error names the file, and says so when it is another kind."""
-    from mdrr.files.streams import ZIPPED
-
     try:
         return read(path)
     except UnicodeDecodeError:
         error: MdrrError = MdrrError("not text in UTF-8")
     except MdrrError as caught:
         error = caught
+    from mdrr.files.streams import ZIPPED
 
     with path.open("rb") as file:
         if file.read(2) == ZIPPED:

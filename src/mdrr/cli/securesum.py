@@ -273,13 +273,13 @@ def _join(
 
 def _show_outcome(outcome: Outcome, as_json: bool) -> None:
     """Print what a run opened: JSON for machines, dependences for people."""
-    from mdrr.securesum.ways import assess
-
     question = outcome.terms.question
     if as_json:
         fields = {"question": question.to_dict(), "totals": outcome.totals.tolist()}
         print_json({"n": outcome.people, **fields, "note": outcome.note})
         return
+    from mdrr.securesum.ways import assess  # late: SciPy stands behind it
+
     note(outcome.note)
     found = assess(question, outcome.totals, outcome.people)
     _show_assessment(found, found.cluster(max_cells=100, min_dependence=0.1))
