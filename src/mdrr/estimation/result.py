@@ -59,8 +59,8 @@ JOINTS: dict[str, Any] = {kind.__name__: kind for kind in (MixtureJoint, Product
 class Count:
     """How many people are in a set: the estimate and its interval.
 
-    `value` comes from the estimated distribution. The interval is that of the unbiased count, long
-    enough to hold `value`, and lies between 0 and n.
+    `value` comes from the estimated distribution. The interval is made from the unbiased
+    count. It contains `value` and lies between 0 and n.
     """
 
     value: float

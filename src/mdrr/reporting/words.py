@@ -53,7 +53,7 @@ _PROJECTIONS = {
     "bayes": "Proper distributions were found by iterative Bayesian update.",
 }
 _INTERVALS = (
-    "Intervals are those of the unbiased counts, whatever the method, and contain the estimate."
+    "Intervals are made from the unbiased counts, whatever the method, and contain the estimate."
 )
 _STOPPED = {
     "passes": "it had made all its passes",
