@@ -174,8 +174,10 @@ def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[
         raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
     groups = []
     for cluster in clusters:
-        if isinstance(cluster, str) or not isinstance(cluster, Iterable):
+        if isinstance(cluster, str):
             raise DesignError(f"a cluster is a list of attributes; write [{cluster!r}]")
+        if not isinstance(cluster, Iterable):
+            raise DesignError(f"a cluster is a list of attributes, not a {type(cluster).__name__}")
         groups.append(tuple(sorted(cluster, key=domain.index)))
     if not all(groups):
         raise DesignError("a cluster needs at least one attribute")
