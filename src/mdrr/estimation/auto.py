@@ -13,6 +13,8 @@ from mdrr.errors import EstimateError, whole
 from mdrr.estimation.assisted import Tables, assisted, mixed
 from mdrr.estimation.axes import MOST_CATEGORIES, confirmed
 from mdrr.estimation.carry import Carried, refitted
+from mdrr.estimation.channel import stacks
+from mdrr.estimation.em import step
 from mdrr.estimation.evidence import Evidence, has_band, has_jointly
 from mdrr.estimation.latent import Classes, Halves, fitted
 from mdrr.estimation.mixture import MixtureJoint
@@ -32,6 +34,11 @@ _HEARD = 0.5
 unbiased tables have half the noise, so what is drawn to them gains more than halves can show."""
 _KNOWN = 0.5
 """The share of people with a record from which on records say more of wide tables than pairs do."""
+_PASSES = 8
+"""Passes of EM over the reports that tell the joint of pairs what they say of more attributes."""
+_MOST_REPORTS = 2**16
+"""Distinct reports of single attributes up to which latent classes are fitted to them: pair tables
+of more people say as much as classes do, at a cost that does not grow with them."""
 _MOST_PAIRS = 100
 """Pairs on which models are compared; of more, some evenly spread over them."""
 
@@ -51,10 +58,11 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     """Estimate without having to choose a method.
 
     Up to three models see the single attributes and the pairs: the product of the margins; the
-    axes that all pairs share; and, where people report several attributes as one or through bands,
-    latent classes fitted to the reports, with nearly exact reports as records. Each model's tables
-    are drawn towards the unbiased ones as far as the latter's noise allows. The models are mixed by
-    the shares c that come nearest to the unbiased tables u of held-out people: the least
+    axes that all pairs share; and latent classes fitted to the reports, with nearly exact reports
+    as records. Where very many people report single attributes, their pairs say as much as classes
+    would, and none are fitted. Each model's tables are drawn towards the unbiased ones as far as
+    the latter's noise allows. The models are mixed by the shares c that come nearest to the
+    unbiased tables u of held-out people: the least
     Σ |Σ c_b·b − u|²/v + t·|c − c₀|², with v the mean variance of u's cells. t pulls the shares
     towards c₀ when held-out people cannot tell. One joint that carries the mixed tables is the
     estimate.
@@ -74,11 +82,13 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     halves = evidence.halves(seed)
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
-    if has_jointly(design) or banded or classes is not None:
+    together = has_jointly(design) or banded
+    reports = sum(len(group.counts) for group in tally.groups)
+    if together or classes is not None or reports <= _MOST_REPORTS:
         found = fitted(evidence, halves, classes=classes, seed=seed)
     base = None if found is None else with_records(found.mixture, tally, design)
     models, axes = _models(evidence, halves, found, base)
-    alone, shares = _shares(models, halves, banded)
+    alone, shares = _shares(models, halves, together, banded)
     weights, parts = [], []
     for model, one, two in zip(models, alone, shares, strict=True):
         drawn = assisted(model.tables, evidence)
@@ -103,11 +113,23 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
 
 
 def _joint(evidence: Evidence, tables: Tables, base: MixtureJoint | None, seed: int) -> Carried:
-    """One joint for all tables: made of records where most people's are known, else of classes."""
-    known = 0.0 if base is None else 1 - float(base.weights.sum())
-    if base is None or known < _KNOWN or len(evidence.design.domain) < 3:
-        return carried(evidence, tables, seed)
-    return refitted(base, {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2})
+    """One joint for all tables: made of records where most people's are known, else of classes.
+
+    Classes made for the pairs are told by EM what reports say of more attributes at once: each pass
+    goes as far that way as the reports are exact. Then they are fitted to the pairs again.
+    """
+    pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
+    if base is not None and len(evidence.design.domain) > 2:
+        if 1 - float(base.weights.sum()) >= _KNOWN:
+            return refitted(base, pairs)
+        reports, joint = (
+            stacks(evidence.tally, evidence.design),
+            carried(evidence, tables, seed).joint,
+        )
+        for _ in range(_PASSES):
+            joint, _likely = step(reports, joint, evidence.margins, 0.0)
+        return refitted(joint, pairs)
+    return carried(evidence, tables, seed)
 
 
 def _models(
@@ -160,7 +182,9 @@ def some_of(pairs: Pairs) -> Pairs:
     return [pairs[at] for at in np.linspace(0, len(pairs) - 1, _MOST_PAIRS).astype(np.int64)]
 
 
-def _shares(models: Sequence[Model], halves: Halves | None, banded: bool) -> tuple[Array, Array]:
+def _shares(
+    models: Sequence[Model], halves: Halves | None, together: bool, banded: bool
+) -> tuple[Array, Array]:
     """c of single attributes and of pairs: tables of each half, unbiased ones of the other.
 
     Held-out people differ from the others, and errors below that difference cannot be seen. So the
@@ -168,17 +192,16 @@ def _shares(models: Sequence[Model], halves: Halves | None, banded: bool) -> tup
     evenly between the first model and the last, each drawn to the unbiased table where that is
     nearly exact: their errors differ, and of two that cannot be told apart the mean errs less.
 
-    Where held-out people cannot tell, single attributes are the latent classes' if there are any: a
-    likelihood makes more of joint reports than inversion. Pairs are then all models' alike, or the
-    latent classes' alone after bands.
+    Where held-out people cannot tell, single attributes that people report as parts of joint
+    answers are the latent classes': a likelihood makes more of them than inversion. Pairs are then
+    all models' alike, or the latent classes' alone after bands.
     """
     count = len(models)
     last = np.eye(count)[-1]
     even = np.full(count, 1 / count)
-    joint = models[-1].name == "latent"
-    alone, together = last if joint else np.eye(count)[0], last if joint and banded else even
+    alone, pairs = last if together else np.eye(count)[0], last if banded else even
     if halves is None or not all(len(model.halves) == 2 for model in models):
-        return alone, together
+        return alone, pairs
     drawn = [[assisted(model.halves[f], halves[f]).tables for model in models] for f in (0, 1)]
 
     def shares(width: int, expected: Array, trust: float) -> Array:
@@ -199,7 +222,7 @@ def _shares(models: Sequence[Model], halves: Halves | None, banded: bool) -> tup
         seen = randomized / total if total > 0 else 1.0
         return np.asarray(seen * found + (1 - seen) * (np.eye(count)[0] + last) / 2)
 
-    return shares(1, alone, _TRUST_ALONE), shares(2, together, _TRUST)
+    return shares(1, alone, _TRUST_ALONE), shares(2, pairs, _TRUST)
 
 
 def nearest_mixture(gram: Array, pull: Array) -> Array:
