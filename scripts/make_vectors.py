@@ -21,9 +21,11 @@ from typing import Any
 from scripts.vector_designs import (
     LETTERS,
     Fields,
+    cluster,
     constant,
     design,
     designs,
+    exact,
 )
 
 FOLDER = Path(__file__).resolve().parents[1] / "vectors"
@@ -33,6 +35,8 @@ def row(matrix: Fields, cell: int) -> list[tuple[int, int]]:
     """(code, weight) along the draws: the definition of every kind of matrix."""
     if matrix["kind"] == "dense":
         return list(enumerate(matrix["weights"][cell]))
+    if matrix["kind"] == "public":
+        return [(cell, 1)]
     if matrix["kind"] in ("banded", "subset"):
         if matrix["kind"] == "banded":
             band = 2 * matrix["width"] + 1
@@ -56,8 +60,8 @@ def total(matrix: Fields) -> int:
 
 
 def width(size: int) -> int:
-    """Bytes of a draw below 2^16, 2^32 or 2^48."""
-    return {2**16: 2, 2**32: 4, 2**48: 6}[size]
+    """Bytes of a draw below 2^16, 2^32 or 2^48; none below 1."""
+    return {1: 0, 2**16: 2, 2**32: 4, 2**48: 6}[size]
 
 
 def walk(pairs: list[tuple[int, int]], u: int) -> int:
@@ -253,6 +257,25 @@ def bad() -> list[Fields]:
         ),
         "dense rows of unlike length": changed(dense, [65534, 2], *matrix, "weights", 1),
         "a category twice": changed(good, ["x", "y", "x"], "attributes", 0, "categories"),
+    }
+    shown = designs()["public"]
+    first, second = (q["clusters"] for q in shown["questionnaires"])
+    halves = 2**15, 2**15
+    bad_designs |= {
+        "a public attribute that is randomized": changed(shown, constant(3, 7000, 2**16), *matrix),
+        "a secret that is reported as it is": changed(good, exact(3), *matrix),
+        "two attributes in one public cluster": design(
+            shown["attributes"], (1, [cluster(["region", "wave"], exact(6)), *first[1:2]])
+        ),
+        "a public attribute not in every questionnaire": design(
+            shown["attributes"], *zip(halves, (first, second[:2]), strict=True)
+        ),
+        "a public matrix with another number of cells": changed(shown, exact(4), *matrix),
+        "nothing but public attributes": design(
+            [{**LETTERS[0], "public": True}], (1, [cluster(["a"], exact(3))])
+        ),
+        "public that is false": changed(good, False, "attributes", 0, "public"),
+        "public that is a number": changed(shown, 1, "attributes", 0, "public"),
     }
     bad_records: dict[str, Fields] = {
         "an unknown category": {"a": "w"},

@@ -7,6 +7,12 @@ from typing import Any
 Fields = dict[str, Any]
 
 LETTERS = [{"name": "a", "kind": "nominal", "categories": ["x", "y", "z"]}]
+PUBLIC = [
+    {"name": "region", "kind": "nominal", "categories": ["N", "W", "S"], "public": True},
+    {"name": "a", "kind": "nominal", "categories": ["a0", "a1", "a2", "a3"]},
+    {"name": "wave", "kind": "ordinal", "categories": [1, 2], "public": True},
+    {"name": "b", "kind": "nominal", "categories": ["b0", "b1"]},
+]
 LABELS = [
     {
         "name": "ville \"où\" \\ 'ça'",
@@ -47,6 +53,11 @@ def subset(cells: int, codes: int, block: list[int], low: int, total: int) -> Fi
     """A subset matrix of that total."""
     fields = {"kind": "subset", "cells": cells, "codes": codes}
     return {**fields, "block": block, "low": low, "total": total}
+
+
+def exact(cells: int) -> Fields:
+    """The matrix of a public attribute."""
+    return {"kind": "public", "cells": cells}
 
 
 def nominal(name: str, size: int) -> Fields:
@@ -117,6 +128,25 @@ def designs() -> dict[str, Fields]:
             (2**31, [cluster(["b"], dense_two()), cluster(["d"], constant(2, 1_000, 2**16))]),
             (2**30 - 1, [cluster(["c"], constant(4, 16_000, 2**16))]),
             (1, [cluster(["a"], constant(3, 2**40, 2**48))]),
+        ),
+        "public": design(
+            PUBLIC,
+            (
+                2**14,
+                [
+                    cluster(["region"], exact(3)),
+                    cluster(["a"], constant(4, 7_000, 2**16)),
+                    cluster(["wave"], exact(2)),
+                ],
+            ),
+            (
+                2**16 - 2**14,
+                [
+                    cluster(["region"], exact(3)),
+                    cluster(["wave"], exact(2)),
+                    cluster(["b"], constant(2, 2**30 + 1, 2**32)),
+                ],
+            ),
         ),
         "labels": design(
             LABELS,

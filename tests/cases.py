@@ -1,6 +1,7 @@
 """Domains and designs that vary everything once: sizes, kinds, label types, orders, totals."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,6 +33,11 @@ MIXED = Domain(
     )
 )
 """Text beyond ASCII, booleans, integers, bins."""
+
+
+def public(domain: Domain, *names: str) -> Domain:
+    """The same domain with some attributes public."""
+    return Domain(tuple(replace(a, public=a.name in names) for a in domain.attributes))
 
 
 def uneven(cells: int, seed: int) -> Dense:
@@ -87,6 +93,8 @@ def designs() -> dict[str, Design]:
         "one": independent(domain_of(4), p=0.6),
         "ordered": independent(MIXED, epsilon=4.0, ordered="banded"),
         "subsets": sampled(domain_of(3, 4, 5), 2, epsilon=1.0, report="subset"),
+        "public": clustered(public(EIGHT, "a", "e"), [["h", "c"], ["b", "d"], ["f"], ["g"]], p=0.5),
+        "public, sampled": sampled(public(domain_of(3, 2, 4, 2), "b"), 2, epsilon=2.0),
     }
 
 
@@ -95,6 +103,8 @@ def weights_of(cluster: dict, cell: int) -> list[int]:
     matrix = cluster["matrix"]
     if matrix["kind"] == "dense":
         return matrix["weights"][cell]
+    if matrix["kind"] == "public":
+        return [int(code == cell) for code in range(matrix["cells"])]
     if matrix["kind"] in ("banded", "subset"):
         return matrix_from_dict(matrix).weights[cell].tolist()
     row = [matrix["off"]] * matrix["cells"]

@@ -9,10 +9,18 @@ import pytest
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError, SchemaError
-from mdrr.matrix import constant_matrix
-from mdrr.protocols import clustered, independent, sampled
+from mdrr.matrix import Public, constant_matrix
+from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.respondent import draw_bytes
-from tests.cases import banded, designs, domain_of, mixed_matrices, unequal_questionnaires, uneven
+from tests.cases import (
+    banded,
+    designs,
+    domain_of,
+    mixed_matrices,
+    public,
+    unequal_questionnaires,
+    uneven,
+)
 
 AB = domain_of(2, 3)
 A = Cluster(("a",), constant_matrix(2, p=0.5))
@@ -224,3 +232,77 @@ def test_a_design_is_shown_in_a_line():
     mark = BOTH.fingerprint[:12]
     assert repr(BOTH).startswith(f"<Design {mark}: 2 attributes, 1 questionnaire, ε = ")
     assert all(len(repr(design)) < 120 for design in designs().values())
+
+
+OPEN = public(domain_of(3, 2, 4), "a")
+"""a is public, b and c are not."""
+SHOWN = Cluster(("a",), Public(3))
+REST = Cluster(("b", "c"), constant_matrix(8, p=0.5))
+
+
+def test_public_attributes_are_reported_as_they_are_beside_the_others():
+    design = Design(OPEN, (Questionnaire((SHOWN, REST)),))
+    hidden = domain_of(3, 2, 4).project("bc")
+    assert design.epsilon == REST.epsilon
+    assert design.record_bytes == joint(hidden, p=0.5).record_bytes
+    assert OPEN.public == ("a",)
+    assert OPEN.private == ("b", "c")
+    assert joint(OPEN, epsilon=3.0).epsilon == joint(hidden, epsilon=3.0).epsilon
+    fields = design.to_dict()["attributes"]
+    assert [field.get("public") for field in fields] == [True, None, None]
+
+
+@pytest.mark.parametrize("make", [independent, joint], ids=["independent", "joint"])
+def test_protocols_put_public_attributes_beside_the_others(make):
+    design = make(OPEN, epsilon=3.0)
+    hidden = make(OPEN.project("bc"), epsilon=3.0)
+    assert design.clusters == (SHOWN, *hidden.clusters)
+
+
+def test_sampled_designs_ask_everybody_what_is_public():
+    design = sampled(OPEN, 1, epsilon=1.0)
+    assert [q.attributes for q in design.questionnaires] == [("a", "b"), ("a", "c")]
+    with pytest.raises(DesignError, match="between 1 and 2 attributes beside the public ones"):
+        sampled(OPEN, 3, epsilon=1.0)
+
+
+def test_clusters_name_only_what_is_not_public():
+    assert clustered(OPEN, [["b", "c"]], p=0.5) == clustered(OPEN, [["a"], ["c", "b"]], p=0.5)
+    with pytest.raises(DesignError, match="'a' is public; leave it out of the clusters"):
+        clustered(OPEN, [["a", "b"], ["c"]], p=0.5)
+    with pytest.raises(DesignError, match="'a' is public and spends nothing"):
+        independent(OPEN, epsilon={"a": 1.0, "b": 1.0, "c": 1.0})
+    assert independent(OPEN, epsilon={"b": 1.0, "c": 1.0}).epsilon <= 2.0
+
+
+@pytest.mark.parametrize(
+    ("clusters", "match"),
+    [
+        ((Cluster(("a",), constant_matrix(3, p=0.5)), REST), "'a' is public: it stands alone"),
+        ((Cluster(("a", "b", "c"), constant_matrix(24, p=0.5)),), "'a' is public: it stands alone"),
+        ((SHOWN, Cluster(("b",), Public(2)), Cluster(("c",), REST.matrix)), "4 combinations"),
+        ((SHOWN, Cluster(("b", "c"), Public(8))), "'b\\+c' would be reported as it is"),
+        ((Cluster(("a", "b"), Public(6)), Cluster(("c",), Public(4))), "would be reported as it"),
+    ],
+)
+def test_a_public_attribute_and_a_public_matrix_go_together(clusters, match):
+    with pytest.raises(DesignError, match=match):
+        Design(OPEN, (Questionnaire(clusters),))
+
+
+def test_a_public_attribute_is_in_every_questionnaire():
+    parts = (Questionnaire((SHOWN, REST), 2**15), Questionnaire((REST,), 2**15))
+    with pytest.raises(DesignError, match="'a' is public: it stands alone in a cluster of every"):
+        Design(OPEN, parts)
+
+
+def test_not_everything_is_public():
+    with pytest.raises(DesignError, match="all attributes are public"):
+        independent(public(AB, "a", "b"), p=0.5)
+    with pytest.raises(DesignError, match="all attributes are public"):
+        Design(
+            public(AB, "a", "b"),
+            (Questionnaire((Cluster(("a",), Public(2)), Cluster(("b",), Public(3)))),),
+        )
+    with pytest.raises(SchemaError, match="public is true or false, not 1"):
+        Attribute("a", ("x", "y"), public=1)

@@ -21,7 +21,7 @@ _HOMES = {
         "errors": "MdrrError",
         "estimation": "Count Estimate Table estimate",
         "frames": "encode infer_domain randomize tally",
-        "matrix": "Constant Dense constant_matrix dense_matrix",
+        "matrix": "Constant Dense Public constant_matrix dense_matrix",
         "planning": "plan pool split_questionnaire",
         "protocols": "clustered independent joint sampled",
         "query": "Query",
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from mdrr.frames import tally as tally
     from mdrr.matrix import Constant as Constant
     from mdrr.matrix import Dense as Dense
+    from mdrr.matrix import Public as Public
     from mdrr.matrix import constant_matrix as constant_matrix
     from mdrr.matrix import dense_matrix as dense_matrix
     from mdrr.planning import plan as plan

@@ -15,7 +15,7 @@ from typing import Any
 
 from mdrr.domain import Domain
 from mdrr.errors import DesignError
-from mdrr.matrix import TOTALS, Matrix, matrix_from_dict
+from mdrr.matrix import TOTALS, Matrix, Public, matrix_from_dict
 from mdrr.matrix.protocol import add_up
 from mdrr.respondent import draw_bytes, fingerprint, record_bytes
 
@@ -125,12 +125,33 @@ class Design:
         for name in self.domain.names:
             if name not in asked:
                 raise DesignError(f"{name!r} is in no cluster; add it, alone if need be")
+        self._check_public()
         self._check_names()
         weights = sum(q.weight for q in self.questionnaires)
         if len(self.questionnaires) > 1 and weights not in TOTALS:
             raise DesignError(
                 f"the questionnaires' weights sum to {weights}; they must sum to 2^16, 2^32 or 2^48"
             )
+
+    def _check_public(self) -> None:
+        """A public attribute is reported as it is by everybody, and no other one is."""
+        public = self.domain.public
+        if len(public) == len(self.domain):
+            raise DesignError("all attributes are public, so there is nothing to randomize")
+        alone = {(name,) for name in public}
+        for q in self.questionnaires:
+            exact = {c.attributes for c in q.clusters if isinstance(c.matrix, Public)}
+            for names in exact - alone:
+                raise DesignError(
+                    f"{'+'.join(names)!r} would be reported as it is; randomize it, or declare "
+                    "each attribute public and give it a cluster of its own"
+                )
+            for (name,) in alone - exact:
+                size = self.domain.attribute(name).size
+                raise DesignError(
+                    f"{name!r} is public: it stands alone in a cluster of every questionnaire, "
+                    f"Cluster(({name!r},), Public({size}))"
+                )
 
     def _check_names(self) -> None:
         """Refuse names under which two things would share a column of the reports or a table."""
@@ -183,7 +204,10 @@ class Design:
 
     @cached_property
     def epsilon(self) -> float:
-        """The largest over questionnaires of the sum over clusters: what one person spends."""
+        """The largest over questionnaires of the sum over clusters: what one person spends.
+
+        It covers the attributes that are not public. Public answers are reported as they are.
+        """
         return max(q.epsilon for q in self.questionnaires)
 
     @property
@@ -265,6 +289,8 @@ class Design:
                 f"this design has format {fields['mdrr']!r}; this version reads {FORMAT}"
             )
         try:
+            if any(a.get("public", True) is not True for a in fields["attributes"]):
+                raise DesignError("in a design an attribute says 'public' only if it is true")
             design = cls(
                 Domain.from_dict(fields["attributes"]),
                 tuple(_questionnaire(q) for q in fields["questionnaires"]),

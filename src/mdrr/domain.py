@@ -64,6 +64,7 @@ class Attribute:
         kind: `nominal` (no order), `ordinal` (categories in order), or `numeric` (binned by edges).
         edges: bin edges of a `numeric` attribute, strictly increasing.
         missing: the category that stands for an absent answer, if there is one.
+        public: whether the answer is no secret. It is then reported as it is, and no ε covers it.
 
     Example:
         >>> Attribute("smokes", ("no", "yes")).size
@@ -77,12 +78,15 @@ class Attribute:
     kind: Kind = "nominal"
     edges: tuple[float, ...] | None = None
     missing: Label | None = None
+    public: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise SchemaError(f"an attribute needs a name, not {self.name!r}")
         if self.kind not in KINDS:
             raise SchemaError(f"{self.name!r} has kind {self.kind!r}. Known: {known(KINDS)}")
+        if type(self.public) is not bool:
+            raise SchemaError(f"{self.name!r}: public is true or false, not {self.public!r}")
         if self.kind == "numeric":
             self._set_bins()
         elif self.edges is not None:
@@ -196,6 +200,8 @@ class Attribute:
             fields["edges"] = [edge_text(edge) for edge in self.edges]
         if self.missing is not None:
             fields["missing"] = self.missing
+        if self.public:
+            fields["public"] = True
         return fields
 
     @classmethod
@@ -209,6 +215,7 @@ class Attribute:
                 kind=fields.get("kind", "nominal"),
                 edges=None if edges is None else tuple(_number(edge) for edge in edges),
                 missing=fields.get("missing"),
+                public=fields.get("public", False),
             )
         except KeyError as error:
             raise SchemaError(f"an attribute has no {error.args[0]!r}") from None
@@ -265,6 +272,16 @@ class Domain:
     def shape(self) -> tuple[int, ...]:
         """Category counts, in order."""
         return tuple(attribute.size for attribute in self.attributes)
+
+    @cached_property
+    def public(self) -> tuple[str, ...]:
+        """The attributes that are reported as they are, outside ε."""
+        return tuple(attribute.name for attribute in self.attributes if attribute.public)
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """The attributes that are randomized."""
+        return tuple(attribute.name for attribute in self.attributes if not attribute.public)
 
     @property
     def size(self) -> int:

@@ -2,6 +2,7 @@
 
 All are constant matrices. Given p, an attribute spends ε_A = ln(1 + p·r/(1−p)) (Corollary 1's
 mechanism) and a cluster Σ ε_A, so designs made with the same p are equally private (section 6.3).
+Public attributes are reported as they are beside the others: no cluster and no budget names them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy.optimize import brentq
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError, is_number
-from mdrr.matrix import Matrix, banded_matrix, constant_matrix, subset_matrix
+from mdrr.matrix import Matrix, Public, banded_matrix, constant_matrix, subset_matrix
 from mdrr.matrix.protocol import LEAST_EPSILON
 
 _MOST_QUESTIONNAIRES = 2048
@@ -73,7 +74,7 @@ def independent(
         domain: what is asked.
         p: probability of keeping each true answer, else uniform over all categories.
         epsilon: instead of p, the whole budget (split so that every attribute gets the same p),
-            or one budget per attribute, `{name: ε}`.
+            or one budget per attribute that is not public, `{name: ε}`.
         ordered: the matrix of ordinal and numeric attributes: `"constant"` as for all others, or
             `"banded"`, which spends the same ε and makes near answers likelier than far ones.
 
@@ -85,36 +86,37 @@ def independent(
         >>> independent(d, epsilon={"a": 1.0, "b": 2.0}).epsilon <= 3.0
         True
     """
-    _check(domain, p, epsilon)
+    asked = _check(domain, p, epsilon)
     if ordered not in ("constant", "banded"):
         raise DesignError(f"ordered={ordered!r}: choose 'constant' or 'banded'")
     if isinstance(epsilon, Mapping):
         for name in epsilon:
-            domain.index(name)
-        left = [name for name in domain.names if name not in epsilon]
+            if domain.attribute(name).public:
+                raise DesignError(f"{name!r} is public and spends nothing; leave its ε out")
+        left = [name for name in asked.names if name not in epsilon]
         if left:
             raise DesignError(f"no ε is given for {known(left)}; every attribute needs one")
-        budgets = [epsilon[name] for name in domain.names]
+        budgets = [epsilon[name] for name in asked.names]
     else:
-        budgets = _budgets(domain, [(name,) for name in domain.names], p, epsilon)
+        budgets = _budgets(asked, [(name,) for name in asked.names], p, epsilon)
     clusters = []
-    for a, budget in zip(domain.attributes, budgets, strict=True):
+    for a, budget in zip(asked.attributes, budgets, strict=True):
         banded = ordered == "banded" and a.is_ordered
         matrix = banded_matrix(a.size, epsilon=budget) if banded else _constant(a.size, p, budget)
         clusters.append(Cluster((a.name,), matrix))
-    return Design(domain, (Questionnaire(tuple(clusters)),))
+    return Design(domain, (beside_public(domain, clusters),))
 
 
 def joint(domain: Domain, *, p: float | None = None, epsilon: float | None = None) -> Design:
     """RR-Joint (Protocol 2): all attributes are randomized as one.
 
     Arguments:
-        domain: what is asked; its whole product is one cluster.
+        domain: what is asked; the product of all that is not public is one cluster.
         p: as private as RR-Independent at this p, that is ε = Σ_A ln(1 + p·r_A/(1−p)).
         epsilon: instead of p, the budget.
     """
     _check(domain, p, epsilon)
-    return clustered(domain, [domain.names], p=p, epsilon=epsilon)
+    return clustered(domain, [domain.private], p=p, epsilon=epsilon)
 
 
 def clustered(
@@ -128,7 +130,7 @@ def clustered(
 
     Arguments:
         domain: what is asked.
-        clusters: a partition of its attributes.
+        clusters: a partition of its attributes; public ones are left out.
         p: each cluster spends Σ_{A∈C} ln(1 + p·r_A/(1−p)), as RR-Independent would at this p.
         epsilon: instead of p, the whole budget; p is then the one that spends it.
 
@@ -141,13 +143,19 @@ def clustered(
         >>> design.epsilon <= independent(d, p=0.5).epsilon + 1e-3
         True
     """
-    _check(domain, p, epsilon)
+    asked = _check(domain, p, epsilon)
     groups = _partition(domain, clusters)
     made = []
-    for names, budget in zip(groups, _budgets(domain, groups, p, epsilon), strict=True):
-        cells = math.prod(domain.attribute(n).size for n in names)
+    for names, budget in zip(groups, _budgets(asked, groups, p, epsilon), strict=True):
+        cells = math.prod(asked.attribute(n).size for n in names)
         made.append(Cluster(names, _constant(cells, p if len(names) == 1 else None, budget)))
-    return Design(domain, (Questionnaire(tuple(made)),))
+    return Design(domain, (beside_public(domain, made),))
+
+
+def beside_public(domain: Domain, clusters: Iterable[Cluster], weight: int = 1) -> Questionnaire:
+    """A questionnaire with some clusters, and beside them what is public."""
+    exact = [Cluster((name,), Public(domain.attribute(name).size)) for name in domain.public]
+    return Questionnaire((*clusters, *exact), weight)
 
 
 def _budgets(
@@ -169,7 +177,10 @@ def _constant(cells: int, p: float | None, budget: float) -> Matrix:
 
 
 def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    """Clusters as tuples in the domain's order, or an error when they are no partition of it."""
+    """Clusters as tuples in the domain's order, or an error when they are no partition.
+
+    Of the attributes that are not public; a public one may stand alone, which says nothing new.
+    """
     if not isinstance(clusters, Iterable):
         raise DesignError(f"clusters are lists of attributes, not a {type(clusters).__name__}")
     groups = []
@@ -181,13 +192,17 @@ def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[
         groups.append(tuple(sorted(cluster, key=domain.index)))
     if not all(groups):
         raise DesignError("a cluster needs at least one attribute")
+    for name in domain.public:
+        if any(name in names and len(names) > 1 for names in groups):
+            raise DesignError(f"{name!r} is public; leave it out of the clusters")
     held = Counter(name for names in groups for name in names)
     twice = [name for name in domain.names if held[name] > 1]
     if twice:
         raise DesignError(f"the clusters name {known(twice)} twice; each belongs in one of them")
-    left = [name for name in domain.names if not held[name]]
+    left = [name for name in domain.private if not held[name]]
     if left:
         raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
+    groups = [names for names in groups if names[0] not in domain.public]
     return sorted(groups, key=lambda names: domain.index(names[0]))
 
 
@@ -202,7 +217,7 @@ def sampled(
 
     Arguments:
         domain: what can be asked.
-        size: how many attributes each person reports, 1 to all.
+        size: how many attributes each person reports, 1 to all that are not public.
         epsilon: the budget of each person.
         report: `"cell"`, one combination of the attributes' categories, which reads like a record;
             or `"subset"`, a set of combinations where that is more accurate (small ε, many cells).
@@ -214,26 +229,27 @@ def sampled(
         >>> len(design.questionnaires), design.epsilon <= 1.0
         (6, True)
     """
-    _check(domain, None, epsilon)
+    asked = _check(domain, None, epsilon)
     given: Any = size
-    if not (isinstance(given, Integral) and 1 <= size <= len(domain)):
+    if not (isinstance(given, Integral) and 1 <= size <= len(asked)):
         raise DesignError(
-            f"size={size!r}: a person can be asked between 1 and {len(domain)} attributes"
+            f"size={size!r}: a person can be asked between 1 and {len(asked)} attributes"
+            + (" beside the public ones" if domain.public else "")
         )
     if report not in ("cell", "subset"):
         raise DesignError(f"report={report!r}: choose 'cell' or 'subset'")
     make = subset_matrix if report == "subset" else constant_matrix
-    chosen = subsets(len(domain), int(size))
+    chosen = subsets(len(asked), int(size))
     share, rest = divmod(2**32, len(chosen))
     matrices: dict[int, Matrix] = {}
     questionnaires = []
     for i, subset in enumerate(chosen):
-        cells = math.prod(domain.shape[j] for j in subset)
+        cells = math.prod(asked.shape[j] for j in subset)
         if cells not in matrices:
             matrices[cells] = make(cells, epsilon=epsilon)
-        cluster = Cluster(tuple(domain.names[j] for j in subset), matrices[cells])
+        cluster = Cluster(tuple(asked.names[j] for j in subset), matrices[cells])
         weight = 1 if len(chosen) == 1 else share + (i < rest)
-        questionnaires.append(Questionnaire((cluster,), weight))
+        questionnaires.append(beside_public(domain, [cluster], weight))
     return Design(domain, tuple(questionnaires))
 
 
@@ -262,8 +278,12 @@ def _unrank(rank: int, m: int, size: int) -> tuple[int, ...]:
     return tuple(subset)
 
 
-def _check(domain: object, p: float | None, epsilon: object) -> None:
+def _check(domain: object, p: float | None, epsilon: object) -> Domain:
+    """The domain of what is randomized, or an error."""
     if not isinstance(domain, Domain):
         raise DesignError(f"a design is made for an mdrr.Domain, not a {type(domain).__name__}")
     if (p is None) == (epsilon is None):
         raise DesignError("give p or epsilon, exactly one of them")
+    if not domain.private:
+        raise DesignError("all attributes are public, so there is nothing to randomize")
+    return domain.project(domain.private)

@@ -5,7 +5,8 @@ and the system's random bytes, and gives the report: nothing else leaves. The bu
 the browser's give the same report for the same bytes.
 
 One person reads a fixed number of bytes, whatever she is asked and answers. With several
-questionnaires the first draw picks one; then each cluster takes one draw, little-endian.
+questionnaires the first draw picks one; then each cluster takes one draw, little-endian. A public
+attribute takes none: its answer is sent as it is.
 """
 
 from __future__ import annotations
@@ -97,6 +98,8 @@ def _fields(design: Design | Mapping[str, Any], record: object) -> Mapping[str, 
 
 def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
     """The code reported for a true cell, given u uniform on [0, D)."""
+    if matrix["kind"] == "public":
+        return cell
     if matrix["kind"] == "constant":
         noise: int = u // matrix["off"]
         return noise if noise < matrix["cells"] else cell
@@ -118,7 +121,9 @@ def draw(matrix: Mapping[str, Any], cell: int, u: int) -> int:
 
 
 def total_of(matrix: Mapping[str, Any]) -> int:
-    """D, the sum of a row's weights: 2^16, 2^32 or 2^48."""
+    """D, the sum of a row's weights: 2^16, 2^32 or 2^48; 1, a draw of no bytes, if public."""
+    if matrix["kind"] == "public":
+        return 1
     if matrix["kind"] == "constant":
         total: int = matrix["diagonal"] + (matrix["cells"] - 1) * matrix["off"]
         return total
@@ -145,7 +150,7 @@ def _checked(design: Mapping[str, Any]) -> str:
         raise DesignError("this is not a design: it has no 'mdrr', the version of its format")
     if design["mdrr"] != 1 or design.get("fingerprint", mark) != mark:
         raise DesignError("the design is not as published: its format or fingerprint is another")
-    sizes = {}
+    sizes, public = {}, set()
     for attribute in design["attributes"]:
         labels = attribute["categories"]
         if not all(readable(text) for text in (attribute["name"], *labels) if type(text) is str):
@@ -153,12 +158,21 @@ def _checked(design: Mapping[str, Any]) -> str:
         sizes[attribute["name"]] = len(labels)
         if len({(type(label), label) for label in labels}) < len(labels):
             raise SchemaError(f"{attribute['name']!r} lists a category twice")
+        if attribute.get("public", True) is not True:
+            raise SchemaError(f"{attribute['name']!r}: 'public' is there only if it is true")
+        if "public" in attribute:
+            public.add(attribute["name"])
+    if len(public) == len(sizes):
+        raise DesignError("all attributes are public, so there is nothing to randomize")
     questionnaires = design["questionnaires"]
     for q in questionnaires:
         asked = [name for c in q["clusters"] for name in c["attributes"]]
         empty = not asked or not all(c["attributes"] for c in q["clusters"])
         if empty or len(set(asked)) < len(asked):
             raise DesignError("a questionnaire asks nothing, or an attribute twice")
+        exact = [c["attributes"] for c in q["clusters"] if c["matrix"]["kind"] == "public"]
+        if sorted(exact) != sorted([name] for name in public):
+            raise DesignError("what is reported as it is are not the attributes declared public")
         if type(q["weight"]) is not int or q["weight"] < 1:
             raise DesignError(
                 f"a questionnaire's weight is a positive integer, not {q['weight']!r}"
@@ -187,9 +201,11 @@ def _checked(design: Mapping[str, Any]) -> str:
             fits = matrix["cells"] == cells <= codes and matrix["low"] > 0
             fits = fits and block == sorted(set(block) & set(range(codes)))
             fits = fits and 0 < len(block) <= room
+        elif matrix["kind"] == "public":
+            fits = matrix["cells"] == cells
         else:
             raise MatrixError(f"unknown kind of matrix: {matrix['kind']!r}")
-        if not fits or total_of(matrix) not in TOTALS:
+        if not fits or (matrix["kind"] != "public" and total_of(matrix) not in TOTALS):
             raise MatrixError(f"the weights for {'+'.join(cluster['attributes'])!r} are not fair")
     return mark
 

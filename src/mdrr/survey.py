@@ -1,8 +1,9 @@
 """A survey file: what is asked, in people's words, and how it is to be randomized.
 
 TOML. One `[[attributes]]` table per question with `name`, `categories` (or `edges` for a numeric
-one), and optionally `kind`, `missing`, `question` (the text shown) and `labels` (the text shown
-for each category). `title`, `introduction` and default `[design]` settings are optional.
+one), and optionally `kind`, `missing`, `public` (reported as it is, outside ε), `question` (the
+text shown) and `labels` (the text shown for each category). `title`, `introduction` and default
+`[design]` settings are optional.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _GOES_WITH = {
     "report": "sampled",
     "ordered": "independent",
 }
-_ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "question", "labels")
+_ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "public", "question", "labels")
 _SURVEY_KEYS = ("title", "introduction", "design", "attributes")
 
 

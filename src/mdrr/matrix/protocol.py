@@ -45,11 +45,11 @@ class Matrix(Protocol):
 
     @property
     def total(self) -> int:
-        """The sum D of every row's weights."""
+        """The sum D of every row's weights; 1 if public."""
 
     @property
     def epsilon(self) -> float:
-        """ε = ln of the largest ratio within a column (paper eq. 4), rounded up."""
+        """ε = ln of the largest ratio within a column (paper eq. 4), rounded up; 0 if public."""
 
     @property
     def reports_cells(self) -> bool:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from mdrr.errors import MatrixError
 from mdrr.matrix.constant import Constant
 from mdrr.matrix.protocol import Array, Codes, Matrix
+from mdrr.matrix.public import Public
 from mdrr.matrix.subset import Subset
 
 _MOST_ENTRIES = 2**24
@@ -60,7 +61,7 @@ class Through:
     @property
     def constant(self) -> bool:
         """Whether codes are kept cells, all but the true one equally likely."""
-        return isinstance(self.matrix, Constant)
+        return isinstance(self.matrix, Constant | Public)
 
     @property
     def outcomes(self) -> int:
@@ -93,7 +94,7 @@ class Through:
     @property
     def _flat(self) -> tuple[float, float]:
         """(s, o·r/k) of a constant channel: what the true cell has beyond the others, and they."""
-        assert isinstance(self.matrix, Constant)
+        assert isinstance(self.matrix, Constant | Public)
         return self.matrix.signal, self.matrix.floor * self.matrix.cells / self.cells
 
     @property
@@ -196,7 +197,7 @@ class Through:
         number of directions; 1 after constant matrices, and nearly so after subsets. A banded one's
         inverse has most of its noise in few.
         """
-        if isinstance(self.matrix, Constant | Subset) or not self.likely or self.cells < 3:
+        if isinstance(self.matrix, Constant | Subset | Public) or not self.likely or self.cells < 3:
             return 1.0
         centred = self.scores - (self.scores @ self.even)[:, None]
         covariance = (centred * self.even) @ centred.T
