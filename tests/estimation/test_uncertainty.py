@@ -78,8 +78,8 @@ def test_a_binomial_share_has_wilsons_interval(hits, n):
 
 def test_the_two_ends_mirror_each_other():
     for x in (-0.2, 0.01, 0.4):
-        low, high = Deviation(x, 0.021, -0.02, 0.0, lean=0.01).within(1.6)
-        mirrored = Deviation(1 - x, 0.001, 0.02, 0.0, lean=-0.01).within(1.6)
+        low, high = Deviation(x, 0.021, -0.02, 0.0, 1e-4, 1e-4).within(1.6)
+        mirrored = Deviation(1 - x, 0.001, 0.02, 0.0, -2e-4, 1e-4).within(1.6)
         assert (1 - high, 1 - low) == pytest.approx(mirrored)
 
 
@@ -109,12 +109,12 @@ def test_a_lean_is_made_up_for(shape):
     unit = 0.5 / shape
     drawn = unit * gamma(shape).ppf((np.arange(4000) + 0.5) / 4000)
 
-    def missed(lean):
-        ends = [Deviation(float(x), shape * unit**2, 0, 0, lean).within(1.645) for x in drawn]
+    def missed(third):
+        ends = [Deviation(float(x), shape * unit**2, 0, 0, third).within(1.645) for x in drawn]
         low, high = np.array(ends).T
         return np.array([(low > 0.5).mean(), (high < 0.5).mean()])
 
-    plain, leaning = missed(0.0), missed(2 * unit)
+    plain, leaning = missed(0.0), missed(2 * shape * unit**3)
     assert leaning == pytest.approx([0.05, 0.05], abs=0.004)
     assert np.abs(plain - 0.05).min() > 0.004
 
@@ -174,12 +174,12 @@ def sent(design, slots, codes):
 
 
 def enumerated(design, slots, truths):
-    """Mean and variance of the unbiased share over all reports; truths are tables, one a person."""
+    """Mean, variance and third cumulant of the unbiased share over all reports."""
     options = []
     for q, truth in zip(slots, truths, strict=True):
         likely = likelihoods(design, q)
         options.append([(codes, float((p * truth).sum())) for codes, p in likely.items()])
-    mean = square = 0.0
+    mean = square = cube = 0.0
     found = None
     for reports in every(*options):
         chance = math.prod(p for _, p in reports)
@@ -187,7 +187,8 @@ def enumerated(design, slots, truths):
         share = float(found.values[MASK].sum())
         mean += chance * share
         square += chance * share**2
-    return mean, square - mean**2, found
+        cube += chance * share**3
+    return mean, square - mean**2, found, cube - 3 * mean * square + 2 * mean**3
 
 
 @pytest.mark.parametrize("which", ALONE)
@@ -196,17 +197,18 @@ def test_the_variance_is_that_of_all_reports_two_people_can_send(which):
     design = ALONE[which]
     truths = [np.zeros((2, 3)), np.zeros((2, 3))]
     truths[0][0, 2] = truths[1][1, 2] = 1.0
-    mean, variance, found = enumerated(design, (0, 0), truths)
+    mean, variance, found, third = enumerated(design, (0, 0), truths)
     assert mean == pytest.approx(0.5, abs=1e-9)
     table = (truths[0] + truths[1]) / 2
     stated = deviation_of(found, table, MASK, "people")
     assert stated.variance(0.5) == pytest.approx(variance, rel=1e-9)
+    assert stated.third + 0.5 * stated.twist == pytest.approx(third, rel=1e-9)
 
 
 @pytest.mark.parametrize("which", ALONE)
 def test_a_populations_variance_is_that_of_all_people_and_reports(which):
     design, law = ALONE[which], distribution(D, 7)
-    mean, variance, found = enumerated(design, (0, 0), (law, law))
+    mean, variance, found, _ = enumerated(design, (0, 0), (law, law))
     assert mean == pytest.approx(float(law[MASK].sum()), abs=1e-9)
     stated = deviation_of(found, law, MASK, "population")
     assert stated.variance(mean) == pytest.approx(variance, rel=1e-9)
@@ -236,7 +238,7 @@ def test_the_variance_of_several_questionnaires():
     replacement, and S² = N/(N − 1)·p(1 − p) stands where p(1 − p) is stated.
     """
     law, slots = distribution(D, 7), (0, 0, 1)
-    mean, variance, found = enumerated(SAMPLED, slots, (law, law, law))
+    mean, variance, found, _ = enumerated(SAMPLED, slots, (law, law, law))
     stated = deviation_of(found, law, MASK, "population")
     assert stated.variance(mean) == pytest.approx(variance, rel=1e-9)
     truths = []

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -38,6 +38,8 @@ _APART = 6
 """The most separate answers whose noise is multiplied: of more nothing is left but noise."""
 _ROOM = 0.02
 """How far an interval reaches beyond a point estimate that would be its end, as a share of it."""
+_TURNS = 3
+"""How often an end is looked for again with the skewness that the last one would have."""
 _BEFORE = 4.0
 """As how many directions of noise the belief counts that a point estimate follows the unbiased one:
 of a table with few cells, the distance between the two says little."""
@@ -45,17 +47,18 @@ of a table with few cells, the distance between the two says little."""
 
 @dataclass(frozen=True)
 class Deviation:
-    """An unbiased share and its variance if the true share were p: floor + slope·p + bend·p².
+    """An unbiased share, and its variance and third cumulant if the true share were p.
 
-    `lean` is its third cumulant over its variance: where few reports count for much, more of the
-    chance lies far above than far below.
+    They are floor + slope·p + bend·p² and third + twist·p. Where few reports count for much the
+    third is large: more of the chance lies far above than far below.
     """
 
     centre: float
     floor: float
     slope: float
     bend: float
-    lean: float = 0.0
+    third: float = 0.0
+    twist: float = 0.0
 
     def variance(self, share: float) -> float:
         """What the variance would be if this were the true share."""
@@ -65,18 +68,32 @@ class Deviation:
         """The shares from 0 to 1 from which the centre is at most z standard errors away.
 
         They are those between the roots of (x − p)² = z²·V(p), with x put where it would be if its
-        chance did not lean (Cornish and Fisher 1938). What is nearer to x than they are is held
-        too; if there are none, 0 or 1 is.
+        chance did not lean to one side (Cornish and Fisher 1938). What is nearer to x than they are
+        is held too; if there are none, 0 or 1 is.
 
         >>> low, high = Deviation(0.5, 0.01, 0.0, 0.0).within(1.96)
         >>> round(low, 3), round(high, 3)
         (0.304, 0.696)
         """
+        low, high = self._ends(self.centre, z)
+        for _ in range(_TURNS if self.third or self.twist else 0):
+            low, high = (
+                self._ends(self.centre - self._lean(end, z), z)[i]
+                for i, end in ((0, low), (1, high))
+            )
+        return min(low, high), max(low, high)
+
+    def _lean(self, share: float, z: float) -> float:
+        """How far the z-th standard error lies further up than it would on a normal curve."""
+        variance = self.variance(share)
+        return (
+            (self.third + self.twist * share) / variance * (z**2 - 1) / 6 if variance > 0 else 0.0
+        )
+
+    def _ends(self, centre: float, z: float) -> tuple[float, float]:
         square = 1 - z**2 * self.bend
-        centre = self.centre - self.lean * (z**2 - 1) / 6
         middle = (centre + z**2 * self.slope / 2) / square
-        rest = middle**2 - (centre**2 - z**2 * self.floor) / square
-        half = math.sqrt(max(rest, 0.0))
+        half = math.sqrt(max(middle**2 - (centre**2 - z**2 * self.floor) / square, 0.0))
         low, high = middle - half, middle + half
         if low > 1 or high < 0:
             return (0.0, 0.0) if centre < 0 else (1.0, 1.0)
@@ -166,7 +183,8 @@ def deviation_of(found: Unbiased, table: Array, mask: Mask, of: Of) -> Deviation
     """The unbiased share of a set of cells and how its variance depends on the true share.
 
     With h(x) = E[f(Y)² | x] for the set's score f, a person inside adds h(x) − 1 to the variance of
-    the randomization and one outside h(x). Who was asked and who was drawn add p − p² each.
+    the randomization and one outside h(x). To the third cumulant she adds E[f³ | x] − 3h(x) + 2 or
+    E[f³ | x]. Who was asked and who was drawn add p − p² each to the variance.
 
     Arguments:
         found: the unbiased table of the set's attributes.
@@ -175,25 +193,19 @@ def deviation_of(found: Unbiased, table: Array, mask: Mask, of: Of) -> Deviation
         of: whose share it is.
     """
     inside, outside = _spread(table, mask), _spread(table, ~mask)
-    estimated = min(float(table[mask].sum()), 1.0)
-    centre = floor = slope = third = 0.0
+    centre = floor = slope = third = twist = 0.0
     for share, view in zip(found.shares, found.views, strict=True):
         scores = view.scores(mask.astype(np.float64))
         squares, cubes = view.expected(scores**2), view.expected(scores**3)
         within, without = float((squares * inside).sum()), float((squares * outside).sum())
-        above = float((cubes * inside).sum()) - 3 * within + 2
-        third += (
-            (share / view.n) ** 2
-            * share
-            * (estimated * above + (1 - estimated) * float((cubes * outside).sum()))
-        )
+        leaning = float((cubes * outside).sum())
         centre += share * float((scores * view.reported).sum())
         floor += share**2 / view.n * without
         slope += share**2 / view.n * (within - without - 1)
+        third += share**3 / view.n**2 * leaning
+        twist += share**3 / view.n**2 * (float((cubes * inside).sum()) - 3 * within + 2 - leaning)
     drawn = found.drawn(population=of == "population")
-    plain = Deviation(centre, floor, slope + drawn, -drawn)
-    variance = plain.variance(estimated)
-    return replace(plain, lean=third / variance if variance > 0 else 0.0)
+    return Deviation(centre, floor, slope + drawn, -drawn, third, twist)
 
 
 def _spread(table: Array, mask: Mask) -> Array:
