@@ -2,35 +2,34 @@
 
 TOML. One `[[attributes]]` table per question with `name`, `categories` (or `edges` for a numeric
 one), and optionally `kind`, `missing`, `public` (reported as it is, outside ε), `question` (the
-text shown) and `labels` (the text shown for each category). `title`, `introduction` and default
-`[design]` settings are optional.
+text shown) and `labels` (the text shown for each category). Texts for people (`title`,
+`introduction`, `purpose`, `consent`, `retention`, `contact`) and `[design]` settings are optional.
+With `languages = ["en", "de"]` any text may be a table, `{ en = "…", de = "…" }`; the first
+language is the default.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from mdrr.design import Design
 from mdrr.domain import Attribute, Domain, known
-from mdrr.errors import DesignError, MdrrError, SchemaError, did_you_mean
-from mdrr.protocols import clustered, independent, joint, sampled
+from mdrr.errors import MdrrError, SchemaError, did_you_mean
+from mdrr.settings import Settings as Settings
 
-PROTOCOLS = ("independent", "joint", "clusters", "sampled")
+TEXTS = ("title", "introduction", "purpose", "consent", "retention", "contact")
+"""What a survey says to the people it asks, beside its questions."""
+ENGLISH = "en"
 
-_GOES_WITH = {
-    "clusters": "clusters",
-    "size": "sampled",
-    "report": "sampled",
-    "ordered": "independent",
-}
 _ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "public", "question", "labels")
-_SURVEY_KEYS = ("title", "introduction", "design", "attributes")
+_SURVEY_KEYS = (*TEXTS, "languages", "design", "attributes")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True)
@@ -58,97 +57,78 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to make a design: one of the protocols and its parameters.
+class Survey:
+    """A declared survey in one language: its texts, questions and default design settings.
 
     Arguments:
-        protocol: `"independent"`, `"joint"`, `"clusters"` or `"sampled"`.
-        p: probability of keeping each true answer; not for `"sampled"`.
-        epsilon: instead of p, what one person spends; `{name: ε}` too for `"independent"`.
-        clusters: for `"clusters"`, a partition of the attributes.
-        size: for `"sampled"`, how many attributes each person is asked.
-        report: for `"sampled"`, `"cell"` or `"subset"`: see `mdrr.sampled`.
-        ordered: for `"independent"`, `"constant"` or `"banded"`: see `mdrr.independent`.
-
-    Example:
-        >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
-        >>> Settings("joint", p=0.5).make(domain).clusters[0].name
-        'a+b'
-    """
-
-    protocol: str = "independent"
-    p: float | None = None
-    epsilon: float | Mapping[str, float] | None = None
-    clusters: tuple[tuple[str, ...], ...] | None = None
-    size: int | None = None
-    report: str | None = None
-    ordered: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise DesignError(
-                f"there is no protocol {self.protocol!r}. Known: {known(PROTOCOLS)}"
-                f"{did_you_mean(self.protocol, PROTOCOLS)}"
-            )
-        numbers = {"p": int | float, "size": int, "epsilon": int | float | Mapping}
-        for key, wanted in numbers.items():
-            value = getattr(self, key)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
-                raise DesignError(f"{key} = {value!r} is not a number")
-        if self.protocol == "clusters" and self.clusters is None:
-            raise DesignError("protocol 'clusters' needs clusters, as in [['a', 'b'], ['c']]")
-        if self.protocol == "sampled" and self.size is None:
-            raise DesignError("protocol 'sampled' needs size: how many attributes each is asked")
-        for key, protocol in _GOES_WITH.items():
-            if getattr(self, key) is not None and self.protocol != protocol:
-                raise DesignError(f"{key} goes with protocol {protocol!r}, not {self.protocol!r}")
-
-    def make(self, domain: Domain) -> Design:
-        """The design of these settings over a domain."""
-        if self.protocol == "independent":
-            ordered: Any = self.ordered or "constant"
-            return independent(domain, p=self.p, epsilon=self.epsilon, ordered=ordered)
-        if isinstance(self.epsilon, Mapping):
-            raise DesignError("one ε per attribute goes with protocol 'independent'")
-        if self.protocol == "joint":
-            return joint(domain, p=self.p, epsilon=self.epsilon)
-        if self.protocol == "clusters":
-            return clustered(domain, self.clusters or (), p=self.p, epsilon=self.epsilon)
-        if self.p is not None or self.epsilon is None:
-            raise DesignError("protocol 'sampled' needs epsilon, and takes no p")
-        report: Any = self.report or "cell"
-        return sampled(domain, self.size or 0, epsilon=self.epsilon, report=report)
-
-
-@dataclass(frozen=True)
-class Survey:
-    """A declared survey: title, questions in people's words, and default design settings.
+        title: its name.
+        questions: what is asked, in order.
+        introduction: what people read first.
+        settings: how to make its design, if the file says so.
+        purpose: what the answers are for.
+        consent: what people agree to before anything is sent.
+        retention: how long the randomized answers are kept.
+        contact: whom to ask.
+        language: of these texts, such as `"en"` or `"pt-BR"`.
+        translations: the same survey in other languages.
 
     Example:
         >>> survey = Survey.from_toml('''
         ... title = "Health"
+        ... languages = ["en", "de"]
         ... [[attributes]]
         ... name = "smokes"
-        ... question = "Do you smoke?"
+        ... question = { en = "Do you smoke?", de = "Rauchen Sie?" }
         ... categories = ["no", "yes"]
         ... ''')
         >>> survey.domain.names, survey.questions[0].text
         (('smokes',), 'Do you smoke?')
+        >>> survey.spoken("de").questions[0].text
+        'Rauchen Sie?'
     """
 
     title: str
     questions: tuple[Question, ...]
     introduction: str = ""
     settings: Settings | None = None
+    purpose: str = ""
+    consent: str = ""
+    retention: str = ""
+    contact: str = ""
+    language: str = ENGLISH
+    translations: tuple[Survey, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "questions", tuple(self.questions))
+        object.__setattr__(self, "translations", tuple(self.translations))
         self.domain  # noqa: B018  made now, so that a bad one is refused now
+        for language in self.languages:
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise SchemaError(f"{language!r} is no language. Write it as in 'en' or 'pt-BR'")
+            if self.languages.count(language) > 1:
+                raise SchemaError(f"languages: {language!r} is named twice")
+        for other in self.translations:
+            if other.domain != self.domain:
+                raise SchemaError(f"the survey in {other.language!r} asks something else")
 
     @cached_property
     def domain(self) -> Domain:
         """What can be answered."""
         return Domain(tuple(question.attribute for question in self.questions))
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages it is written in, the default first."""
+        return (self.language, *(other.language for other in self.translations))
+
+    def spoken(self, language: str) -> Survey:
+        """The survey in one of its languages."""
+        for each in (self, *self.translations):
+            if each.language == language:
+                return each
+        raise SchemaError(
+            f"the survey has no texts in {language!r}. It has {known(self.languages)}"
+        )
 
     def question(self, name: str) -> Question:
         """The question of an attribute."""
@@ -175,80 +155,165 @@ class Survey:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
         """Read a survey from the values a TOML file holds."""
-        with _within(where):
-            _only(content, _SURVEY_KEYS)
-            listed = content.get("attributes")
-            if not isinstance(listed, list) or not listed:
-                raise SchemaError("no [[attributes]]. Declare one table per question")
-            return cls(
-                title=_text(content, "title"),
-                questions=tuple(_question(each, i) for i, each in enumerate(listed, start=1)),
-                introduction=_text(content, "introduction"),
-                settings=_settings(content["design"]) if "design" in content else None,
-            )
+        found: list[str] = []
+        read: Self | None = _survey(cls, content, found)
+        if read is None:
+            raise SchemaError(f"{where}: {found[0]}")
+        return read
+
+
+def problems(text: str) -> list[str]:
+    """Everything that is wrong with a survey file, each with its table and key.
+
+    >>> problems("design = 3")
+    ['no [[attributes]]. Declare one table per question', '[design]: not a table']
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return [f"not TOML: {error}"]
+    found: list[str] = []
+    survey = _survey(Survey, content, found)
+    if survey is not None and survey.settings is not None:
+        with _noting(found, "[design]"):
+            survey.settings.make(survey.domain)
+    return found
+
+
+def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> Any:
+    """The survey, or None after its problems were put into `found`, the first first."""
+    _only(content, _SURVEY_KEYS, found)
+    languages = _languages(content, found)
+    texts = {key: _texts(content, key, languages, found) for key in TEXTS}
+    listed = content.get("attributes")
+    questions = []
+    if isinstance(listed, list) and listed:
+        questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
+    else:
+        found.append("no [[attributes]]. Declare one table per question")
+    settings = None
+    with _noting(found, "[design]"):
+        settings = _settings(content["design"], found) if "design" in content else None
+    if not found:
+        with _noting(found):
+            spoken = [
+                kind(
+                    questions=tuple(question[j] for question in questions),
+                    settings=settings,
+                    language=language,
+                    **{key: words[j] for key, words in texts.items()},
+                )
+                for j, language in enumerate(languages)
+            ]
+            return replace(spoken[0], translations=tuple(spoken[1:])) if spoken[1:] else spoken[0]
+    return None
 
 
 @contextmanager
-def _within(where: str) -> Iterator[None]:
-    """Errors say where in the file they are."""
+def _noting(found: list[str], where: str = "") -> Iterator[None]:
+    """An error ends the block, and is put into `found` with its place."""
     try:
         yield
     except MdrrError as error:
-        raise SchemaError(f"{where}: {error}") from None
+        found.append(f"{where}: {error}" if where else str(error))
 
 
-def _question(content: Any, number: int) -> Question:
+def _languages(content: Mapping[str, Any], found: list[str]) -> list[str]:
+    given = content.get("languages", [ENGLISH])
+    if isinstance(given, list) and given and all(isinstance(each, str) for each in given):
+        return given
+    found.append(f"languages = {given!r} is not a list of languages, as in ['en', 'de']")
+    return [ENGLISH]
+
+
+def _question(content: Any, number: int, languages: list[str], found: list[str]) -> list[Question]:
+    """One attribute's question in each language."""
     named = isinstance(content, Mapping) and "name" in content
-    with _within(f"attribute {number}" + (f" ({content['name']!r})" if named else "")):
-        if not isinstance(content, Mapping):
-            raise SchemaError("not a table. Write [[attributes]]")
-        _only(content, _ATTRIBUTE_KEYS)
-        for key in ("categories", "edges"):
-            if key in content and not isinstance(content[key], list):
-                raise SchemaError(f"{key} = {content[key]!r} is not a list")
-        kind = {"kind": "numeric"} if "edges" in content else {}
-        attribute = Attribute.from_dict({**kind, **content})
-        labels = _labels(content.get("labels", {}), attribute)
-        return Question(attribute, _text(content, "question"), labels)
+    where = f"attribute {number}" + (f" ({content['name']!r})" if named else "")
+    inside: list[str] = []
+    made: list[Question] = []
+    if not isinstance(content, Mapping):
+        inside.append("not a table. Write [[attributes]]")
+    else:
+        _only(content, _ATTRIBUTE_KEYS, inside)
+        texts = _texts(content, "question", languages, inside)
+        with _noting(inside):
+            for key in ("categories", "edges"):
+                if key in content and not isinstance(content[key], list):
+                    raise SchemaError(f"{key} = {content[key]!r} is not a list")
+            kind = {"kind": "numeric"} if "edges" in content else {}
+            attribute = Attribute.from_dict({**kind, **content})
+            labels = _labels(content.get("labels", {}), attribute, languages, inside)
+            made = [Question(attribute, *each) for each in zip(texts, labels, strict=True)]
+    found += [f"{where}: {problem}" for problem in inside]
+    return made
 
 
-def _labels(given: object, attribute: Attribute) -> tuple[str, ...]:
+def _labels(
+    given: object, attribute: Attribute, languages: list[str], found: list[str]
+) -> list[tuple[str, ...]]:
     """The words for each category; a boolean or integer category is a key in its TOML spelling."""
     keys = [str(c).lower() if isinstance(c, bool) else str(c) for c in attribute.categories]
     if not isinstance(given, Mapping):
         raise SchemaError('labels must be a table, as in labels = { F = "Female" }')
-    for key, text in given.items():
-        if key not in keys:
-            raise SchemaError(f"labels: {key!r} is not a category{did_you_mean(key, keys)}")
-        if not isinstance(text, str):
-            raise SchemaError(f"labels: the words for {key!r} are not text")
-    return tuple(given.get(key, key) for key in keys)
+    found += [
+        f"labels: {key!r} is not a category{did_you_mean(key, keys)}"
+        for key in given
+        if key not in keys
+    ]
+    words = {
+        key: _spoken(given[key], f"labels: the words for {key!r}", languages, found)
+        for key in keys
+        if key in given
+    }
+    return [
+        tuple(words[key][j] if key in words else key for key in keys) for j in range(len(languages))
+    ]
 
 
-def _settings(content: object) -> Settings:
-    with _within("[design]"):
-        if not isinstance(content, Mapping):
-            raise SchemaError("not a table")
-        _only(content, tuple(f.name for f in fields(Settings)))
-        clusters = content.get("clusters")
-        if clusters is not None:
-            if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
-                raise SchemaError("clusters is a list of lists, as in [['a', 'b'], ['c']]")
-            clusters = tuple(tuple(cluster) for cluster in clusters)
-        return Settings(**{**content, "clusters": clusters})
+def _settings(content: object, found: list[str]) -> Settings | None:
+    if not isinstance(content, Mapping):
+        raise SchemaError("not a table")
+    inside: list[str] = []
+    _only(content, tuple(f.name for f in fields(Settings)), inside)
+    found += [f"[design]: {problem}" for problem in inside]
+    clusters = content.get("clusters")
+    if clusters is not None:
+        if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
+            raise SchemaError("clusters is a list of lists, as in [['a', 'b'], ['c']]")
+        clusters = tuple(tuple(cluster) for cluster in clusters)
+    return None if inside else Settings(**{**content, "clusters": clusters})
 
 
-def _only(content: Mapping[str, Any], keys: tuple[str, ...]) -> None:
-    for key in content:
-        if key not in keys:
-            raise SchemaError(
-                f"there is no key {key!r}. Known: {known(keys, limit=len(keys))}"
-                f"{did_you_mean(key, keys)}"
+def _only(content: Mapping[str, Any], keys: tuple[str, ...], found: list[str]) -> None:
+    found += [
+        f"there is no key {key!r}. Known: {known(keys, limit=len(keys))}{did_you_mean(key, keys)}"
+        for key in content
+        if key not in keys
+    ]
+
+
+def _texts(
+    content: Mapping[str, Any], key: str, languages: list[str], found: list[str]
+) -> list[str]:
+    """A text in each language; one that is left out is empty."""
+    return _spoken(content.get(key, ""), key, languages, found)
+
+
+def _spoken(value: object, what: str, languages: list[str], found: list[str]) -> list[str]:
+    if isinstance(value, str):
+        return [value] * len(languages)
+    if not isinstance(value, Mapping):
+        words = what.startswith("labels")
+        found.append(f"{what} are not text" if words else f"{what} = {value!r} is not text")
+        return [""] * len(languages)
+    for language, text in value.items():
+        if language not in languages:
+            found.append(
+                f"{what}: {language!r} is not among the survey's languages, {known(languages)}"
             )
-
-
-def _text(content: Mapping[str, Any], key: str) -> str:
-    value = content.get(key, "")
-    if not isinstance(value, str):
-        raise SchemaError(f"{key} = {value!r} is not text")
-    return value
+        elif not isinstance(text, str):
+            found.append(f"{what}: the words in {language!r} are not text")
+    lacking = [language for language in languages if language not in value]
+    found += [f"{what}: there are no words in {language!r}" for language in lacking]
+    return [str(value.get(language, "")) for language in languages]

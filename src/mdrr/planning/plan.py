@@ -184,7 +184,7 @@ def plan(
     check_counts(n, coverage)
     check_worth(worth)
     n, coverage, worth = int(n), float(coverage), float(worth)
-    tables = _tables(domain, workload)
+    tables = tables_of(domain, workload)
     assumed = dependences or assume(domain)
     found = []
     for name, design in _designs(domain, tables, epsilon, n, dependences, coverage, worth):
@@ -196,7 +196,8 @@ def plan(
     return Plan(domain, n, epsilon, tables, (), assumed, dependences is None, worth).among(found)
 
 
-def _tables(domain: Domain, workload: Workload) -> tuple[Names, ...]:
+def tables_of(domain: Domain, workload: Workload = "both") -> tuple[Names, ...]:
+    """The attributes of every table of a workload."""
     singles: list[Names] = [(name,) for name in domain.names]
     pairs: list[Names] = list(combinations(domain.names, 2))
     pairs = pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))]
