@@ -41,6 +41,7 @@ class Settings:
             predicted without it.
 
     Example:
+        >>> from mdrr.domain import Attribute
         >>> domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
         >>> Settings("joint", p=0.5).make(domain).clusters[0].name
         'a+b'
