@@ -268,7 +268,7 @@ def bad() -> list[Fields]:
             shown["attributes"], (1, [cluster(["region", "wave"], exact(6)), *first[1:2]])
         ),
         "a public attribute not in every questionnaire": design(
-            shown["attributes"], *zip(halves, (first, second[:2]), strict=True)
+            shown["attributes"], *zip(halves, (first, second[1:]), strict=True)
         ),
         "a public matrix with another number of cells": changed(shown, exact(4), *matrix),
         "nothing but public attributes": design(

@@ -15,7 +15,7 @@ from mdrr.frames import tally
 from mdrr.matrix import matrix_from_dict
 from mdrr.matrix.constant import Constant
 from mdrr.randomizer import randomize_codes
-from mdrr.respondent import record_bytes, respond
+from mdrr.respondent import check, record_bytes, respond
 from mdrr.source import BytesSource
 from scripts.make_vectors import texts
 
@@ -119,11 +119,10 @@ def test_every_code_of_the_first_cluster_is_reported_by_somebody(name):
 @pytest.mark.parametrize("case", BAD, ids=[f"{case['kind']}: {case['why']}" for case in BAD])
 def test_what_is_bad_is_refused(case):
     if case["kind"] == "design":
-        record = {"a": "x"}
         with pytest.raises((DesignError, MatrixError, SchemaError)):
             Design.from_dict(case["design"])
         with pytest.raises((DesignError, MatrixError, SchemaError)):
-            respond(record, case["design"])
+            check(case["design"])
     elif case["kind"] == "record":
         with pytest.raises(SchemaError) as error:
             respond(case["record"], case["design"])

@@ -191,7 +191,13 @@ function checkFields(design, mark) {
     if (new Set(categories).size < categories.length) {
       throw new DesignError(`'${name}' lists a category twice`);
     }
+    if (Object.hasOwn(attribute, "public") && attribute.public !== true) {
+      throw new DesignError(`'${name}': 'public' is there only if it is true`);
+    }
     attributes.set(name, attribute);
+  }
+  if ([...attributes.values()].every((attribute) => attribute.public)) {
+    throw new DesignError("all attributes are public, so there is nothing to randomize");
   }
   const { questionnaires } = design;
   if (questionnaires.length === 0) throw new DesignError("a design needs at least one questionnaire");
