@@ -1,0 +1,1 @@
+"""The collector: receives randomized answers over HTTP, stores and counts them."""

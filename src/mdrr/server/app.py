@@ -1,0 +1,210 @@
+"""The application: one server, many surveys. `create_app` makes it, `serve` runs it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import uvicorn
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.routing import Route
+
+from mdrr.errors import MdrrError
+from mdrr.server.answers import (
+    ANSWERS,
+    Door,
+    Received,
+    SentAnswer,
+    SurveyId,
+    Surveys,
+    answer_routes,
+    problems,
+)
+from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
+from mdrr.server.schema import StoreError
+from mdrr.server.store import Store
+from mdrr.server.writer import Writer
+
+STATIC = Path(__file__).with_name("static")
+
+
+def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
+    """The collector's application.
+
+    Arguments:
+        store_url: the database, `sqlite:///mdrr.db` or `postgresql://host/name`.
+        limits: what one process allows.
+    """
+    limits = limits or Limits()
+    store, metrics = Store(store_url), Metrics()
+    writer = Writer(store, waiting=limits.waiting)
+    surveys = Surveys(store)
+    door = Door(surveys, writer, limits)
+    metrics.gauges["mdrr_answers_waiting"] = lambda: writer.waiting
+    metrics.gauges["mdrr_commits_total"] = lambda: writer.batches
+    metrics.gauges["mdrr_commits_failed_total"] = lambda: writer.failures
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        writer.start(asyncio.get_running_loop())
+        yield
+        await asyncio.to_thread(writer.stop)
+        store.dispose()
+
+    app = FastAPI(
+        title="mdrr collector",
+        description="Surveys whose answers are randomized before they leave a device.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    app.state.store, app.state.limits = store, limits
+    app.add_middleware(Guard, limits=limits, metrics=metrics)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(AnyHTTPException, _refused)
+    app.add_exception_handler(MdrrError, _bad_request)
+
+    @app.get("/healthz", tags=["server"], responses=problems(503))
+    def healthz() -> dict[str, str]:
+        """Whether the server and its database work."""
+        try:
+            store.states()
+        except Exception:
+            raise HTTPException(503, "The database does not answer.") from None
+        return {"status": "ok"}
+
+    @app.get("/metrics", tags=["server"], response_class=PlainTextResponse)
+    def counts() -> str:
+        """Counts since the process started, as Prometheus reads them."""
+        return metrics.text()
+
+    for path, name in (("/s/{survey}", "survey.html"), ("/d/{survey}", "dashboard.html")):
+        app.add_api_route(
+            path, _page(name), tags=["pages"], response_class=FileResponse, responses=problems(404)
+        )
+    app.router.routes.append(Route(ANSWERS, door.__call__, methods=["POST"]))
+    app.include_router(answer_routes(store, door))
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    _describe(app)
+    return app
+
+
+def _page(name: str) -> Any:
+    async def page(survey: SurveyId) -> FileResponse:
+        """The page itself; it asks for the survey."""
+        if not (STATIC / name).exists():
+            raise HTTPException(404, "This server has no such page.")
+        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"})
+
+    page.__name__ = name.removesuffix(".html") + "_page"
+    return page
+
+
+def _describe(app: FastAPI) -> None:
+    """Put the plain route of answers into the OpenAPI description, and our form of refusals."""
+    make = app.openapi
+
+    @app.post(
+        ANSWERS,
+        status_code=201,
+        response_model=Received,
+        responses=problems(403, 404, 408, 409, 410, 413, 422, 429, 503),
+        tags=["anybody"],
+    )
+    def answers(survey: SurveyId, answer: SentAnswer) -> None:
+        """Send an answer. Sending the same answer again is safe: it gets the same reply."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            described = make()
+            schemas = described["components"]["schemas"]
+            schemas["HTTPValidationError"] = schemas["Problem"]
+            schemas.pop("ValidationError", None)
+        return app.openapi_schema or {}
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AnyHTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+
+
+async def _not_valid(_: Request, error: Exception) -> JSONResponse:
+    """Say where a request is wrong, and never what was in it."""
+    assert isinstance(error, RequestValidationError)
+    where = sorted({".".join(map(str, each["loc"])) for each in error.errors()})
+    return refusal(422, f"The request is not as described: look at {', '.join(where)[:200]}.")
+
+
+async def _bad_request(_: Request, error: Exception) -> JSONResponse:
+    return refusal(409 if isinstance(error, StoreError) else 422, f"{error}.")
+
+
+def serve(
+    store_url: str, *, host: str = "127.0.0.1", port: int = 8000, limits: Limits | None = None
+) -> None:
+    """Run the server until it is told to stop."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    for name in ("mdrr.server", "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.WARNING if name.startswith("uvicorn") else logging.INFO)
+    app = create_app(store_url, limits=limits)
+    server = uvicorn.Server(server_config(app, host, port))
+    asyncio_run = asyncio.Runner(loop_factory=server.config.get_loop_factory())
+    with asyncio_run as runner:
+        runner.run(_serve(server, app.state.limits.seconds))
+
+
+def server_config(app: Any, host: str, port: int, *, connections: int = 2000) -> uvicorn.Config:
+    """How uvicorn runs the application: no log of requests, no name of the server."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        limit_concurrency=connections,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=16_384,
+    )
+
+
+async def _serve(server: uvicorn.Server, seconds: float) -> None:
+    sweeper = asyncio.create_task(_sweep(server, seconds))
+    try:
+        await server.serve()
+    finally:
+        sweeper.cancel()
+
+
+async def _sweep(server: uvicorn.Server, seconds: float) -> None:
+    """Close connections that do not finish the head of a request in time; uvicorn would wait."""
+    seen: WeakKeyDictionary[Any, tuple[int, float]] = WeakKeyDictionary()
+    while True:
+        await asyncio.sleep(min(1.0, seconds / 4))
+        now = time.monotonic()
+        for connection in list(server.server_state.connections):
+            cycle = getattr(connection, "cycle", None)
+            if cycle is not None and not cycle.response_complete:
+                seen.pop(connection, None)
+                continue
+            mark, since = seen.get(connection, (None, now))
+            if mark != id(cycle):
+                seen[connection] = (id(cycle), now)
+            elif now - since > seconds:
+                connection.transport.close()

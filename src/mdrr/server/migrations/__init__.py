@@ -1,0 +1,1 @@
+"""How the collector's database changed: one file a step, applied when a store is opened."""

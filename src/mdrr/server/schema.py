@@ -1,0 +1,152 @@
+"""The collector's tables, how a database is opened, and how an old one is brought up to date.
+
+Nothing here says who answered, when, or in which order: an answer's key is the random number its
+device made, an invitation is a hash and a flag, and arrivals are counted by the hour.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from sqlalchemy.engine import URL, make_url
+
+from mdrr.errors import MdrrError
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+BUSY_SECONDS = 10
+"""How long one process waits for another that writes to the same SQLite file."""
+
+metadata = sa.MetaData()
+
+surveys = sa.Table(
+    "surveys",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),
+    sa.Column("frozen", sa.Text, nullable=False),  # the frozen survey file
+    sa.Column("state", sa.String(9), nullable=False),  # draft, open, closed, published
+    sa.Column("phase", sa.Integer, nullable=False),  # the phase that is asked now: 1 or 2
+    sa.Column("invitations", sa.String(8), nullable=False),  # none, required, blind
+    sa.Column("owner", sa.LargeBinary(32), nullable=False),  # SHA-256 of the owner's token
+    sa.Column("most", sa.BigInteger, nullable=False),  # answers a phase may have
+    sa.Column("results", sa.Text),  # the published estimate
+    sa.Column("open_data", sa.Boolean, nullable=False),  # whether the reports are published
+    sa.Column("signing_key", sa.LargeBinary),  # of blind invitations
+    sqlite_with_rowid=False,
+)
+phases = sa.Table(
+    "phases",
+    metadata,
+    sa.Column("key", sa.Integer, primary_key=True),
+    sa.Column("survey", sa.String(32), sa.ForeignKey("surveys.id"), nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("design", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.UniqueConstraint("survey", "number", name="one_phase_of_a_number"),
+)
+answers = sa.Table(
+    "answers",
+    metadata,
+    sa.Column("phase", sa.Integer, sa.ForeignKey("phases.key"), primary_key=True),
+    sa.Column("id", sa.LargeBinary(16), primary_key=True),
+    sa.Column("questionnaire", sa.Integer, nullable=False),
+    sa.Column("codes", sa.Text, nullable=False),  # one whole number per cluster, comma between
+    sqlite_with_rowid=False,
+)
+invitations = sa.Table(
+    "invitations",
+    metadata,
+    sa.Column("survey", sa.String(32), sa.ForeignKey("surveys.id"), primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sa.Column("used", sa.Boolean, nullable=False),
+    sqlite_with_rowid=False,
+)
+arrivals = sa.Table(
+    "arrivals",
+    metadata,
+    sa.Column("phase", sa.Integer, sa.ForeignKey("phases.key"), primary_key=True),
+    sa.Column("hour", sa.String(13), primary_key=True),  # UTC, as 2026-11-16T07
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+signed = sa.Table(  # blind invitations: what was signed once, so that a lost reply can be repeated
+    "signed",
+    metadata,
+    sa.Column("survey", sa.String(32), primary_key=True),
+    sa.Column("invitation", sa.LargeBinary(32), primary_key=True),
+    sa.Column("blinded", sa.LargeBinary(32), nullable=False),  # a hash
+    sa.ForeignKeyConstraint(["survey", "invitation"], ["invitations.survey", "invitations.hash"]),
+    sqlite_with_rowid=False,
+)
+spent = sa.Table(  # blind invitations: the tokens that came with an answer
+    "spent",
+    metadata,
+    sa.Column("survey", sa.String(32), sa.ForeignKey("surveys.id"), primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sqlite_with_rowid=False,
+)
+
+
+class StoreError(MdrrError):
+    """A database that cannot be used, or a step that a survey's state does not allow."""
+
+
+def database_url(text: str) -> URL:
+    """The URL of a database that the collector can use; a path is a SQLite file."""
+    try:
+        url = make_url(text if "://" in text else f"sqlite:///{text}")
+    except sa.exc.ArgumentError:
+        raise StoreError(
+            "the database is a URL such as sqlite:///mdrr.db or postgresql://host/name"
+        ) from None
+    backend = url.get_backend_name()
+    if backend in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise StoreError(f"the database is SQLite or PostgreSQL, not {backend}")
+    if not url.database or url.database == ":memory:":
+        raise StoreError("name a file for SQLite, as in sqlite:///mdrr.db: memory is not durable")
+    return url
+
+
+def open_engine(text: str) -> sa.Engine:
+    """An engine whose commits are durable, and whose errors and logs hold no values."""
+    url = database_url(text)
+    engine = sa.create_engine(url, hide_parameters=True, pool_size=8, max_overflow=8)
+    if url.get_backend_name() == "sqlite":
+        sa.event.listen(engine, "connect", _connected)
+        sa.event.listen(engine, "begin", _begun)
+    return engine
+
+
+def _connected(connection: Any, _: Any) -> None:
+    """WAL with a sync at every commit; what is deleted is overwritten with zeros."""
+    connection.isolation_level = None  # transactions begin where _begun says
+    for setting in (
+        f"busy_timeout = {BUSY_SECONDS * 1000}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+    ):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begun(connection: sa.Connection) -> None:
+    """A transaction that will write takes the write lock first, so that it never fails half-way."""
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def migrate(engine: sa.Engine, revision: str = "head") -> None:
+    """Bring the database up to date, an empty one too; do nothing if it is."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":  # two servers may start at once
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7239102)")
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)

@@ -1,0 +1,410 @@
+"""The store: surveys, their answers and invitations in one database, SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from mdrr.design import Design
+from mdrr.errors import DesignError
+from mdrr.randomizer import Batch, Reports
+from mdrr.server.accept import Answer, Outcome, accept
+from mdrr.server.schema import (
+    StoreError,
+    answers,
+    arrivals,
+    invitations,
+    migrate,
+    open_engine,
+    phases,
+    surveys,
+)
+from mdrr.tallies import Tally, tally_codes
+
+MOST_ANSWERS = 10_000_000
+"""How many answers a phase takes unless its owner says otherwise."""
+INVITATIONS = ("none", "required", "blind")
+STATES = ("draft", "open", "closed", "published")
+TOKEN_BYTES = 32
+"""Random bytes of a token, an owner's or an invitation."""
+
+
+def token_hash(token: str) -> bytes:
+    """What is kept of a token: its SHA-256."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def new_token() -> str:
+    """A fresh token of 256 bits, 43 characters."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of a survey: its number, its design, and its key in the database."""
+
+    key: int
+    number: int
+    design: Design
+
+
+@dataclass(frozen=True)
+class Held:
+    """A survey as the database holds it."""
+
+    id: str
+    frozen: Mapping[str, Any]
+    state: str
+    number: int
+    invitations: str
+    owner: bytes
+    most: int
+    open_data: bool
+    results: str | None
+    signing_key: bytes | None
+    phases: tuple[Phase, ...]
+
+    def phase(self, number: int | None = None) -> Phase:
+        """A phase by its number; the one that is asked now by default."""
+        for phase in self.phases:
+            if phase.number == (self.number if number is None else number):
+                return phase
+        raise StoreError(f"survey {self.id} has no phase {number}; it has {len(self.phases)}")
+
+    @cached_property
+    def by_fingerprint(self) -> dict[str, Phase]:
+        """The phases by the fingerprints of their designs."""
+        return {phase.design.fingerprint: phase for phase in self.phases}
+
+
+class Store:
+    """Everything the collector keeps. Opening it brings the database up to date.
+
+    Arguments:
+        url: `sqlite:///file.db` or `postgresql://user@host/name`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.engine = open_engine(url)
+        try:
+            migrate(self.engine)
+        except sa.exc.OperationalError as error:
+            raise StoreError(
+                f"the database {self.engine.url!r} cannot be opened: {error.orig}"
+            ) from None
+
+    def dispose(self) -> None:
+        """Give up all connections."""
+        self.engine.dispose()
+
+    def _writing(self) -> sa.Connection:
+        return self.engine.connect().execution_options(writes=True)
+
+    # Surveys
+
+    def create(
+        self,
+        frozen: Mapping[str, Any],
+        *,
+        token: str | None = None,
+        invitations: str = "none",
+        most: int = MOST_ANSWERS,
+        signing_key: bytes | None = None,
+    ) -> str:
+        """Add a frozen survey as a draft; gives its owner's token, whose hash alone is kept."""
+        if invitations not in INVITATIONS:
+            raise StoreError(f"invitations are one of {', '.join(INVITATIONS)}")
+        if (signing_key is not None) != (invitations == "blind"):
+            raise StoreError("blind invitations, and only these, need a signing key")
+        if not 1 <= most < 2**53:
+            raise StoreError("a survey takes at least 1 answer, and fewer than 2^53")
+        survey, designs = _read_frozen(frozen)
+        token = token or new_token()
+        row = {
+            "id": survey,
+            "frozen": json.dumps(frozen, ensure_ascii=False),
+            "state": "draft",
+            "phase": 1,
+            "invitations": invitations,
+            "owner": token_hash(token),
+            "most": most,
+            "open_data": False,
+            "signing_key": signing_key,
+        }
+        with self._writing() as connection, connection.begin():
+            try:
+                connection.execute(sa.insert(surveys), row)
+            except sa.exc.IntegrityError:
+                raise StoreError(f"survey {survey} is in this database already") from None
+            for number, design in enumerate(designs, start=1):
+                _add_phase(connection, survey, number, design)
+        return token
+
+    def states(self) -> dict[str, str]:
+        """Every survey's state by its id."""
+        with self.engine.connect() as connection:
+            query = sa.select(surveys.c.id, surveys.c.state).order_by(surveys.c.id)
+            return {row.id: row.state for row in connection.execute(query)}
+
+    def survey(self, id: str) -> Held | None:
+        """A survey with its phases, or None if there is none of this id."""
+        with self.engine.connect() as connection:
+            row = connection.execute(sa.select(surveys).where(surveys.c.id == id)).one_or_none()
+            if row is None:
+                return None
+            asked = connection.execute(
+                sa.select(phases).where(phases.c.survey == id).order_by(phases.c.number)
+            ).all()
+        return Held(
+            id=row.id,
+            frozen=json.loads(row.frozen),
+            state=row.state,
+            number=row.phase,
+            invitations=row.invitations,
+            owner=bytes(row.owner),
+            most=row.most,
+            open_data=row.open_data,
+            results=row.results,
+            signing_key=None if row.signing_key is None else bytes(row.signing_key),
+            phases=tuple(Phase(p.key, p.number, Design.from_json(p.design)) for p in asked),
+        )
+
+    def need(self, id: str) -> Held:
+        """A survey; an error if there is none of this id."""
+        held = self.survey(id)
+        if held is None:
+            raise StoreError(f"there is no survey {id!r} in this database")
+        return held
+
+    # Steps of its life
+
+    def open(self, id: str) -> None:
+        """Take answers: a draft, or a survey that was closed."""
+        self._move(id, ("draft", "closed"), "open")
+
+    def close(self, id: str) -> None:
+        """Take no more answers, and rewrite the tables so that no order of arrival is left."""
+        self._move(id, ("open",), "closed")
+        self.forget_order(id)
+
+    def publish(self, id: str, results: Mapping[str, Any], *, open_data: bool = False) -> None:
+        """Publish an estimate, and the randomized reports too if the owner wants; it is final."""
+        text = json.dumps(results, ensure_ascii=False, allow_nan=False)
+        self._move(id, ("closed",), "published", results=text, open_data=open_data)
+
+    def start_phase(self, id: str, design: Design) -> None:
+        """Start the second phase under a frozen design; the first takes no more answers."""
+        with self._writing() as connection, connection.begin():
+            moved = connection.execute(
+                sa.update(surveys)
+                .where(
+                    surveys.c.id == id,
+                    surveys.c.state.in_(("open", "closed")),
+                    surveys.c.phase == 1,
+                )
+                .values(phase=2, state="open")
+            )
+            if not moved.rowcount:
+                self._refuse(id, "start its second phase", "open or closed, in its first phase")
+            known = connection.execute(
+                sa.select(phases.c.number, phases.c.fingerprint).where(phases.c.survey == id)
+            ).all()
+            if any(row.fingerprint == design.fingerprint for row in known if row.number == 1):
+                raise StoreError("the second phase needs a design of its own, not the first one")
+            stated = [row.fingerprint for row in known if row.number == 2]
+            if stated and stated != [design.fingerprint]:
+                raise StoreError("the second phase was frozen with another design; start that one")
+            if not stated:
+                _add_phase(connection, id, 2, design)
+        self.forget_order(id)
+
+    def _move(self, id: str, before: tuple[str, ...], after: str, **values: Any) -> None:
+        with self._writing() as connection, connection.begin():
+            moved = connection.execute(
+                sa.update(surveys)
+                .where(surveys.c.id == id, surveys.c.state.in_(before))
+                .values(state=after, **values)
+            )
+            if not moved.rowcount:
+                self._refuse(id, f"become {after}", " or ".join(before))
+
+    def _refuse(self, id: str, step: str, needed: str) -> None:
+        state = self.need(id).state
+        raise StoreError(f"survey {id} is {state} and cannot {step}: for that it must be {needed}")
+
+    def forget_order(self, id: str) -> None:
+        """Rewrite answers and invitations so that neither shows in which order answers came.
+
+        SQLite writes the whole file anew by key, and empties the log beside it. PostgreSQL stores
+        the survey's rows again in random order, in one transaction, and rewrites the tables.
+        """
+        if self.engine.dialect.name == "sqlite":
+            with closing(self.engine.raw_connection()) as pooled:
+                raw: Any = pooled.driver_connection
+                raw.execute("VACUUM")
+                for _ in range(100):  # a reader may hold the log for a moment
+                    if not raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                        return
+                    time.sleep(0.05)
+            raise StoreError(
+                "the SQLite log could not be emptied: another program reads the database. "
+                "Stop it, open the survey and close it again"
+            )
+        keys = [phase.key for phase in self.need(id).phases]
+        with self._writing() as connection, connection.begin():
+            for table, mine in (
+                (answers, answers.c.phase.in_(keys)),
+                (invitations, invitations.c.survey == id),
+            ):
+                name = f"shuffled_{table.name}"
+                rows = sa.select(table).where(mine).order_by(sa.func.random())
+                made = rows.compile(connection, compile_kwargs={"literal_binds": True})
+                connection.exec_driver_sql(
+                    f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS "
+                    + str(made).replace("%", "%%")
+                )
+                connection.execute(sa.delete(table).where(mine))
+                connection.exec_driver_sql(f"INSERT INTO {table.name} SELECT * FROM {name}")
+        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as c:
+            for table in (answers, invitations):
+                c.exec_driver_sql(f"VACUUM (FULL) {table.name}")
+
+    # Invitations
+
+    def invite(self, id: str, count: int) -> list[str]:
+        """Make invitations; their tokens are given once, and only their hashes are kept."""
+        if not 1 <= count <= 1_000_000:
+            raise StoreError("make between 1 and 1,000,000 invitations at once")
+        held = self.need(id)
+        if held.invitations == "none":
+            raise StoreError(f"survey {id} takes answers without invitations")
+        tokens = [new_token() for _ in range(count)]
+        rows = [{"survey": id, "hash": h, "used": False} for h in sorted(map(token_hash, tokens))]
+        with self._writing() as connection, connection.begin():
+            connection.execute(sa.insert(invitations), rows)
+        return tokens
+
+    # Answers
+
+    def accept(self, batch: Sequence[Answer]) -> list[Outcome]:
+        """Store answers; each outcome is final once this returns."""
+        return accept(self.engine, batch)
+
+    def answers(self, phase: Phase) -> int:
+        """How many answers a phase has."""
+        with self.engine.connect() as connection:
+            query = sa.select(sa.func.coalesce(sa.func.sum(arrivals.c.count), 0))
+            return int(connection.execute(query.where(arrivals.c.phase == phase.key)).scalar_one())
+
+    def status(self, id: str) -> dict[str, Any]:
+        """State, answers, arrivals by the hour and invitations of a survey."""
+        held = self.need(id)
+        with self.engine.connect() as connection:
+            hours = connection.execute(
+                sa.select(phases.c.number, arrivals.c.hour, arrivals.c.count)
+                .join(phases, phases.c.key == arrivals.c.phase)
+                .where(phases.c.survey == id)
+                .order_by(phases.c.number, arrivals.c.hour)
+            ).all()
+            made, used = connection.execute(
+                sa.select(
+                    sa.func.count(),
+                    sa.func.coalesce(sa.func.sum(sa.cast(invitations.c.used, sa.Integer)), 0),
+                ).where(invitations.c.survey == id)
+            ).one()
+        return {
+            "id": id,
+            "state": held.state,
+            "phase": held.number,
+            "phases": [
+                {
+                    "number": phase.number,
+                    "answers": sum(row.count for row in hours if row.number == phase.number),
+                    "epsilon": phase.design.epsilon,
+                    "fingerprint": phase.design.fingerprint,
+                }
+                for phase in held.phases
+            ],
+            "answers": sum(row.count for row in hours if row.number == held.number),
+            "most": held.most,
+            "arrivals": [
+                {"phase": row.number, "hour": f"{row.hour}:00Z", "count": row.count}
+                for row in hours
+            ],
+            "invitations": {"kind": held.invitations, "made": made, "used": int(used)},
+            "epsilon": held.phase().design.epsilon,
+            "fingerprint": held.phase().design.fingerprint,
+        }
+
+    def tally(self, phase: Phase) -> Tally:
+        """The distinct reports of a phase, counted by the database."""
+        query = (
+            sa.select(answers.c.questionnaire, answers.c.codes, sa.func.count().label("n"))
+            .where(answers.c.phase == phase.key)
+            .group_by(answers.c.questionnaire, answers.c.codes)
+        )
+        texts: list[list[str]] = [[] for _ in phase.design.outcomes]
+        counts: list[list[int]] = [[] for _ in phase.design.outcomes]
+        with self.engine.connect() as connection:
+            for questionnaire, codes, n in connection.execute(query):
+                texts[questionnaire].append(codes)
+                counts[questionnaire].append(n)
+        columns = []
+        for written, sizes in zip(texts, phase.design.outcomes, strict=True):
+            numbers = np.array(",".join(written).split(",") if written else [], dtype=np.int64)
+            columns.append(list(numbers.reshape(-1, len(sizes)).T))
+        counted = [np.array(each, dtype=np.int64) for each in counts]
+        return tally_codes(columns, phase.design, counts=counted)
+
+
+def shuffled(tally: Tally) -> Reports:
+    """Every report of a tally, in random order."""
+    rows = np.random.default_rng(secrets.randbits(128)).permutation(tally.n)
+    batches, before = [], 0
+    for group in tally.groups:
+        codes = tuple(np.repeat(column, group.counts) for column in group.codes)
+        batches.append(Batch(rows[before : before + group.n], codes))
+        before += group.n
+    return Reports(tally.fingerprint, tally.n, tuple(batches))
+
+
+def _add_phase(connection: sa.Connection, survey: str, number: int, design: Design) -> None:
+    connection.execute(
+        sa.insert(phases),
+        {
+            "survey": survey,
+            "number": number,
+            "design": design.to_json(),
+            "fingerprint": design.fingerprint,
+        },
+    )
+
+
+def _read_frozen(frozen: Mapping[str, Any]) -> tuple[str, list[Design]]:
+    """The id and the designs of a frozen survey, checked."""
+    try:
+        if frozen["mdrr-survey"] != 1:
+            raise StoreError(f"this survey has format {frozen['mdrr-survey']!r}, not 1")
+        survey, texts = frozen["id"], frozen["survey"]
+        designs = [Design.from_dict(phase["design"]) for phase in frozen["phases"]]
+    except KeyError as error:
+        raise StoreError(f"this is not a frozen survey: it has no {error.args[0]!r}") from None
+    except TypeError:
+        raise StoreError("this is not a frozen survey; `mdrr survey freeze` writes them") from None
+    if not (isinstance(survey, str) and survey.isascii() and survey.isalnum() and len(survey) < 33):
+        raise StoreError("a survey's id is up to 32 letters and digits")
+    if not isinstance(texts, Mapping) or not 1 <= len(designs) <= 2:
+        raise StoreError("a frozen survey has texts and one or two phases")
+    if len({design.fingerprint for design in designs}) < len(designs):
+        raise DesignError("the two phases of a survey have the same design; one would do")
+    return survey, designs
