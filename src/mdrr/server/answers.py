@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mdrr.columns import require
 from mdrr.errors import MdrrError
+from mdrr.frozen import texts
 from mdrr.report_frames import report_table
 from mdrr.response import Report
 from mdrr.server.accept import Answer, Outcome
@@ -251,7 +252,7 @@ def answer_routes(store: Store, door: Door) -> APIRouter:
                 "id": held.id,
                 "state": held.state,
                 "phase": held.number,
-                "survey": held.frozen["survey"],
+                "survey": texts(held.frozen.survey),
                 "design": phase.design.to_dict(),
                 "fingerprint": phase.design.fingerprint,
                 "invitations": held.invitations,

@@ -89,7 +89,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         """Counts since the process started, as Prometheus reads them."""
         return metrics.text()
 
-    for path, name in (("/s/{survey}", "survey.html"), ("/d/{survey}", "dashboard.html")):
+    for path, name in (("/s/{survey}", "form.html"), ("/d/{survey}", "dashboard.html")):
         app.add_api_route(
             path, _page(name), tags=["pages"], response_class=FileResponse, responses=problems(404)
         )

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mdrr.server.schema import StoreError
@@ -35,10 +35,15 @@ HEADERS = [
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
 """Sent with everything."""
+ANYWHERE = [
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-headers", b"content-type"),
+    (b"access-control-max-age", b"86400"),
+]
+"""Sent with what needs no token, so that the respondent page may be served by somebody else."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        path = scope["path"]
+        for_all = path.startswith("/api/surveys/") and "/owner" not in path
         status = 0
         began = time.monotonic()
 
@@ -150,13 +157,16 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
+                extra = ANYWHERE if for_all else ()
+                message["headers"] = [*message.get("headers", ()), *HEADERS, *extra]
             await send(message)
 
         refused = self._refused(scope)
         try:
             if refused is not None:
                 await refused(scope, receive, answer)
+            elif for_all and scope["method"] == "OPTIONS":  # a browser asks before it sends JSON
+                await Response(status_code=204)(scope, receive, answer)
             else:
                 await self.app(scope, _Measured(receive, self.limits, began).receive, answer)
         except Exception as error:  # a fault of ours; its message may hold values and is not logged
@@ -164,7 +174,7 @@ class Guard:
             if not status:
                 text = "The server failed. Nothing is known to be stored; please send it again."
                 await refusal(500, text)(scope, receive, answer)
-        route = scope.get(ROUTE) or getattr(scope.get("route"), "path", "none")
+        route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", "none"))
         self.metrics.responses[route, status] += 1
         if status != 201 or not route.endswith("/answers"):
             log.info(

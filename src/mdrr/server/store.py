@@ -16,7 +16,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from mdrr.design import Design
-from mdrr.errors import DesignError
+from mdrr.frozen import FrozenSurvey
 from mdrr.randomizer import Batch, Reports
 from mdrr.server.accept import Answer, Outcome, accept
 from mdrr.server.schema import (
@@ -63,7 +63,7 @@ class Held:
     """A survey as the database holds it."""
 
     id: str
-    frozen: Mapping[str, Any]
+    frozen: FrozenSurvey
     state: str
     number: int
     invitations: str
@@ -114,7 +114,7 @@ class Store:
 
     def create(
         self,
-        frozen: Mapping[str, Any],
+        frozen: FrozenSurvey,
         *,
         token: str | None = None,
         invitations: str = "none",
@@ -128,11 +128,12 @@ class Store:
             raise StoreError("blind invitations, and only these, need a signing key")
         if not 1 <= most < 2**53:
             raise StoreError("a survey takes at least 1 answer, and fewer than 2^53")
-        survey, designs = _read_frozen(frozen)
+        if len({design.fingerprint for design in frozen.phases}) < len(frozen.phases):
+            raise StoreError("the two phases of the survey have the same design; one would do")
         token = token or new_token()
         row = {
-            "id": survey,
-            "frozen": json.dumps(frozen, ensure_ascii=False),
+            "id": frozen.id,
+            "frozen": frozen.to_json(),
             "state": "draft",
             "phase": 1,
             "invitations": invitations,
@@ -145,9 +146,9 @@ class Store:
             try:
                 connection.execute(sa.insert(surveys), row)
             except sa.exc.IntegrityError:
-                raise StoreError(f"survey {survey} is in this database already") from None
-            for number, design in enumerate(designs, start=1):
-                _add_phase(connection, survey, number, design)
+                raise StoreError(f"survey {frozen.id} is in this database already") from None
+            for number, design in enumerate(frozen.phases, start=1):
+                _add_phase(connection, frozen.id, number, design)
         return token
 
     def states(self) -> dict[str, str]:
@@ -167,7 +168,7 @@ class Store:
             ).all()
         return Held(
             id=row.id,
-            frozen=json.loads(row.frozen),
+            frozen=FrozenSurvey.from_json(row.frozen),
             state=row.state,
             number=row.phase,
             invitations=row.invitations,
@@ -204,6 +205,8 @@ class Store:
 
     def start_phase(self, id: str, design: Design) -> None:
         """Start the second phase under a frozen design; the first takes no more answers."""
+        if design.domain != self.need(id).frozen.survey.domain:
+            raise StoreError("the design of the second phase does not ask what the survey asks")
         with self._writing() as connection, connection.begin():
             moved = connection.execute(
                 sa.update(surveys)
@@ -388,23 +391,3 @@ def _add_phase(connection: sa.Connection, survey: str, number: int, design: Desi
             "fingerprint": design.fingerprint,
         },
     )
-
-
-def _read_frozen(frozen: Mapping[str, Any]) -> tuple[str, list[Design]]:
-    """The id and the designs of a frozen survey, checked."""
-    try:
-        if frozen["mdrr-survey"] != 1:
-            raise StoreError(f"this survey has format {frozen['mdrr-survey']!r}, not 1")
-        survey, texts = frozen["id"], frozen["survey"]
-        designs = [Design.from_dict(phase["design"]) for phase in frozen["phases"]]
-    except KeyError as error:
-        raise StoreError(f"this is not a frozen survey: it has no {error.args[0]!r}") from None
-    except TypeError:
-        raise StoreError("this is not a frozen survey; `mdrr survey freeze` writes them") from None
-    if not (isinstance(survey, str) and survey.isascii() and survey.isalnum() and len(survey) < 33):
-        raise StoreError("a survey's id is up to 32 letters and digits")
-    if not isinstance(texts, Mapping) or not 1 <= len(designs) <= 2:
-        raise StoreError("a frozen survey has texts and one or two phases")
-    if len({design.fingerprint for design in designs}) < len(designs):
-        raise DesignError("the two phases of a survey have the same design; one would do")
-    return survey, designs

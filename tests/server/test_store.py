@@ -1,0 +1,253 @@
+"""The store on both databases: what is stored, what is refused, and what is never kept."""
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from mdrr.protocols import joint
+from mdrr.server import schema
+from mdrr.server.accept import Outcome
+from mdrr.server.schema import StoreError, metadata, migrate, open_engine
+from mdrr.server.store import Store, shuffled, token_hash
+from mdrr.tallies import tally_codes, tally_responses
+from tests.server.cases import DESIGN, SAMPLED, SURVEY, answer, frozen, report
+
+
+def opened(store, design=DESIGN, **options):
+    survey = frozen(design)
+    store.create(survey, **options)
+    store.open(survey.id)
+    return store.need(survey.id)
+
+
+def test_answers_come_back_as_the_tally_of_their_reports(store):
+    held = opened(store, SAMPLED)
+    made = [report(SAMPLED) for _ in range(300)]
+    assert set(store.accept([answer(held, each) for each in made])) == {Outcome.STORED}
+    found = store.tally(held.phase())
+    assert found == tally_responses(made, SAMPLED)
+    assert store.answers(held.phase()) == 300
+    assert tally_codes(shuffled(found), SAMPLED) == found
+
+
+def test_an_empty_survey_has_an_empty_tally(store):
+    assert store.tally(opened(store, SAMPLED).phase()).n == 0
+
+
+def test_the_same_answer_again_is_acknowledged_and_another_is_refused(store):
+    held = opened(store, invitations="required")
+    token, other = store.invite(held.id, 2)
+    first = report()
+    changed = type(first)(first.fingerprint, 0, (1 - first.codes[0], *first.codes[1:]), first.id)
+    assert store.accept([answer(held, first, token)]) == [Outcome.STORED]
+    assert store.accept([answer(held, first, token)]) == [Outcome.AGAIN]
+    assert store.accept([answer(held, changed, token)]) == [Outcome.OTHER]
+    assert store.accept([answer(held, changed, other)]) == [Outcome.OTHER]
+    assert store.status(held.id)["invitations"] == {"kind": "required", "made": 2, "used": 1}
+    assert store.tally(held.phase()) == tally_responses([first], DESIGN)
+
+
+def test_twice_in_one_batch(store):
+    held = opened(store, invitations="required")
+    token, other = store.invite(held.id, 2)
+    first = report()
+    changed = type(first)(first.fingerprint, 0, (1 - first.codes[0], *first.codes[1:]), first.id)
+    batch = [answer(held, first, token), answer(held, changed, other), answer(held, first, token)]
+    assert store.accept(batch) == [Outcome.STORED, Outcome.OTHER, Outcome.AGAIN]
+    assert store.status(held.id)["invitations"]["used"] == 1
+
+
+def test_an_invitation_is_used_once_even_within_a_batch(store):
+    held = opened(store, invitations="required")
+    (token,) = store.invite(held.id, 1)
+    batch = [answer(held, report(), each) for each in (None, "unknown", token, token)]
+    uninvited = Outcome.UNINVITED
+    assert store.accept(batch) == [uninvited, uninvited, Outcome.STORED, uninvited]
+    assert store.accept([answer(held, report(), token)]) == [uninvited]
+    assert store.answers(held.phase()) == 1
+
+
+def test_an_invitation_to_another_survey_is_neither_taken_nor_used(store):
+    mine, theirs = (opened(store, invitations="required") for _ in range(2))
+    (token,) = store.invite(theirs.id, 1)
+    (good,) = store.invite(mine.id, 1)
+    outcomes = store.accept([answer(mine, report(), token), answer(mine, report(), good)])
+    assert outcomes == [Outcome.UNINVITED, Outcome.STORED]
+    assert store.status(theirs.id)["invitations"]["used"] == 0
+    assert store.accept([answer(theirs, report(), token)]) == [Outcome.STORED]
+
+
+def test_a_survey_takes_no_more_answers_than_its_owner_wants(store):
+    held = opened(store, most=3, invitations="required")
+    tokens = store.invite(held.id, 5)
+    batch = [answer(held, report(), each) for each in ("unknown", *tokens)]
+    outcomes = store.accept(batch)
+    assert outcomes == [Outcome.UNINVITED, *3 * [Outcome.STORED], *2 * [Outcome.FULL]]
+    assert store.status(held.id)["invitations"]["used"] == 3
+    assert store.accept(batch[1:2]) == [Outcome.AGAIN]
+
+
+def test_states_follow_one_another(store):
+    survey = frozen()
+    store.create(survey)
+    held = store.need(survey.id)
+    one = answer(held, report())
+    assert store.accept([one]) == [Outcome.CLOSED]
+    with pytest.raises(StoreError, match="is draft and cannot become closed"):
+        store.close(held.id)
+    store.open(held.id)
+    assert store.accept([one]) == [Outcome.STORED]
+    with pytest.raises(StoreError, match="is open and cannot become published"):
+        store.publish(held.id, {})
+    store.close(held.id)
+    assert store.accept([one, answer(held, report())]) == [Outcome.AGAIN, Outcome.CLOSED]
+    store.open(held.id)
+    store.close(held.id)
+    store.publish(held.id, {"shares": [0.5]}, open_data=True)
+    with pytest.raises(StoreError, match="is published and cannot become open"):
+        store.open(held.id)
+    with pytest.raises(StoreError, match="second phase"):
+        store.start_phase(held.id, SAMPLED)
+    assert store.states() == {held.id: "published"}
+    with pytest.raises(StoreError, match="no survey"):
+        store.open("nothere2")
+    with pytest.raises(StoreError, match="already"):
+        store.create(survey)
+
+
+def test_nobody_answers_both_phases(store):
+    held = opened(store, invitations="required")
+    first, second = store.invite(held.id, 2)
+    pilot = report()
+    assert store.accept([answer(held, pilot, first)]) == [Outcome.STORED]
+    with pytest.raises(StoreError, match="of its own"):
+        store.start_phase(held.id, DESIGN)
+    store.start_phase(held.id, SAMPLED)
+    held = store.need(held.id)
+    assert (held.number, held.state, held.phase().design) == (2, "open", SAMPLED)
+    batch = [
+        answer(held, pilot, first),  # its reply was lost
+        answer(held, report(), second),  # the pilot is over
+        answer(held, report(SAMPLED), first),
+        answer(held, report(SAMPLED), second),
+    ]
+    expected = [Outcome.AGAIN, Outcome.CLOSED, Outcome.UNINVITED, Outcome.STORED]
+    assert store.accept(batch) == expected
+    assert [phase["answers"] for phase in store.status(held.id)["phases"]] == [1, 1]
+    with pytest.raises(StoreError, match="first phase"):
+        store.start_phase(held.id, SAMPLED)
+
+
+def test_a_second_phase_asks_what_the_survey_asks(store):
+    held = opened(store)
+    other = joint(type(SURVEY.domain)(SURVEY.domain.attributes[:2]), p=0.5)
+    with pytest.raises(StoreError, match="does not ask what the survey asks"):
+        store.start_phase(held.id, other)
+
+
+def test_tables_hold_no_address_no_time_and_no_token(store):
+    """Columns are listed, so that a new one is a decision; times are whole hours."""
+    held = opened(store, invitations="required")
+    tokens = store.invite(held.id, 3)
+    store.accept([answer(held, report(), token) for token in tokens])
+    with store.engine.connect() as connection:
+        names = {
+            table: {column["name"] for column in sa.inspect(connection).get_columns(table)}
+            for table in ("answers", "invitations", "arrivals")
+        }
+        hours = connection.execute(sa.select(schema.arrivals.c.hour)).scalars().all()
+        hashes = connection.execute(sa.select(schema.invitations.c.hash)).scalars().all()
+    assert names == {
+        "answers": {"phase", "id", "questionnaire", "codes"},
+        "invitations": {"survey", "hash", "used"},
+        "arrivals": {"phase", "hour", "count"},
+    }
+    assert all(len(hour) == len("2026-11-16T07") for hour in hours)
+    assert {bytes(each) for each in hashes} == set(map(token_hash, tokens))
+
+
+def test_an_owner_token_has_256_bits_and_only_its_hash_is_kept(store):
+    survey = frozen()
+    token = store.create(survey)
+    assert len(token) == 43
+    assert store.need(survey.id).owner == token_hash(token)
+
+
+@pytest.mark.parametrize("start", [None, "0001"])
+def test_an_empty_database_and_an_old_one_come_out_alike(url, start):
+    engine = open_engine(url)
+    if start is not None:
+        migrate(engine, start)
+    migrate(engine)
+    migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == "0002"
+        if engine.dialect.name == "sqlite":
+            query = "SELECT sql FROM sqlite_master WHERE name = 'answers'"
+            made = connection.exec_driver_sql(query).scalar_one()
+            assert "WITHOUT ROWID" in made
+    engine.dispose()
+
+
+def test_an_old_database_keeps_its_answers(url):
+    engine = open_engine(url)
+    migrate(engine, "0001")
+    survey = frozen()
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text(
+                "INSERT INTO surveys"
+                " (id, frozen, state, phase, invitations, owner, most, open_data) VALUES (:id, :frozen, 'open', 1, 'none', :owner, 10, :no)"
+            ),
+            {"id": survey.id, "frozen": survey.to_json(), "owner": b"0" * 32, "no": False},
+        )
+        connection.execute(
+            sa.insert(schema.phases),
+            {
+                "survey": survey.id,
+                "number": 1,
+                "design": DESIGN.to_json(),
+                "fingerprint": DESIGN.fingerprint,
+            },
+        )
+        row = {"phase": 1, "id": b"1" * 16, "questionnaire": 0, "codes": "1,2,3"}
+        connection.execute(sa.insert(schema.answers), row)
+    engine.dispose()
+    store = Store(url)
+    assert store.tally(store.need(survey.id).phase()).groups[0].codes[2].tolist() == [3]
+    store.dispose()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("mysql://host/name", "SQLite or PostgreSQL"),
+        ("sqlite://", "not durable"),
+        ("sqlite:///:memory:", "not durable"),
+        ("sqlite:////nowhere/at/all.db", "cannot be opened"),
+        ("postgresql://mdrr@127.0.0.1:1/none", "cannot be opened"),
+        ("://", "a URL such as"),
+    ],
+)
+def test_databases_that_cannot_be_used(text, wrong):
+    with pytest.raises(StoreError, match=wrong):
+        Store(text)
+
+
+def test_bad_requests_of_an_owner(store):
+    with pytest.raises(StoreError, match="one of none"):
+        store.create(frozen(), invitations="some")
+    with pytest.raises(StoreError, match="signing key"):
+        store.create(frozen(), invitations="blind")
+    with pytest.raises(StoreError, match="at least 1"):
+        store.create(frozen(), most=0)
+    held = opened(store)
+    with pytest.raises(StoreError, match="without invitations"):
+        store.invite(held.id, 1)
+    with pytest.raises(StoreError, match="between 1 and"):
+        store.invite(held.id, 0)
+    with pytest.raises(StoreError, match="no phase 2"):
+        held.phase(2)
