@@ -6,10 +6,10 @@
 
 const NAME = "mdrr";
 
-// The store of one survey and one invitation on this device.
-export async function keeper(id, invitation) {
-  const whose = invitation === null ? "open" : await shortHash(invitation);
-  const key = `${NAME}.answer.${id}.${whose}`;
+// The store of one survey on this device. It does not ask which invitation: a collector that
+// refuses an answer and hands out a new invitation gets the same report again.
+export function keeper(id) {
+  const key = `${NAME}.answer.${id}`;
   return {
     read() {
       const text = localStorage.getItem(key);
@@ -36,12 +36,6 @@ export const limit = {
   read: () => localStorage.getItem(`${NAME}.limit`) ?? "",
   write: (text) => localStorage.setItem(`${NAME}.limit`, text),
 };
-
-// An invitation is a secret: its hash tells two people on one device apart.
-async function shortHash(text) {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return hex(new Uint8Array(digest).slice(0, 8));
-}
 
 function hex(bytes) {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");

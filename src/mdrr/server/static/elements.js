@@ -1,0 +1,76 @@
+// Elements of a page, and the words on it in the language that is shown.
+
+import { TEXTS, direction, interfaceLanguage } from "./texts.js";
+
+// h("p", { class: "lead" }, "text", node, …): an element. `on…` attributes are listeners.
+export function h(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else if (value !== false && value !== undefined) node.setAttribute(key, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// The words of a page: its own (`own`, `say`) and the survey's (`theirs`, `text`).
+export class Words {
+  constructor(language, languages) {
+    this.language = language;
+    this.languages = languages;
+    this.speaks = interfaceLanguage(language);
+  }
+
+  // One of the page's own texts, filled in.
+  say(key, values = {}) {
+    return TEXTS[this.speaks][key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  }
+
+  own(tag, key, values = {}, attributes = {}) {
+    return h(tag, { ...this.#marks(this.speaks), ...attributes }, this.say(key, values));
+  }
+
+  // One of the survey's texts: in the language shown, or else in the first that has it.
+  text(texts) {
+    return this.#found(texts)[1];
+  }
+
+  theirs(tag, texts, attributes = {}) {
+    const [language, text] = this.#found(texts);
+    return h(tag, { ...this.#marks(language), ...attributes }, text);
+  }
+
+  // Longer text: a paragraph for each block between empty lines.
+  paragraphs(texts, attributes = {}) {
+    const [language, text] = this.#found(texts);
+    return text.split(/\n\s*\n/).filter((part) => part.trim())
+      .map((part) => h("p", { ...this.#marks(language), ...attributes }, part.trim()));
+  }
+
+  // A number that is an upper bound, rounded up to two digits.
+  atMost(value) {
+    if (!Number.isFinite(value)) return "∞";
+    const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
+    return this.number(Math.ceil(value / unit - 1e-9) * unit, { maximumSignificantDigits: 2 });
+  }
+
+  // A probability as a number out of 100, rounded up.
+  percent(probability) {
+    const digits = probability > 0.99 ? 100 : 1;
+    return this.number(Math.ceil(probability * 100 * digits - 1e-9) / digits);
+  }
+
+  number(value, options = { maximumFractionDigits: 2 }) {
+    return new Intl.NumberFormat(this.speaks, options).format(value);
+  }
+
+  #found(texts) {
+    if (typeof texts !== "object" || texts === null) return [this.language, String(texts ?? "")];
+    const language = [this.language, ...this.languages].find((each) => texts[each]);
+    return language === undefined ? [this.language, ""] : [language, texts[language]];
+  }
+
+  #marks(language) {
+    return language === this.language ? {} : { lang: language, dir: direction(language) };
+  }
+}

@@ -1,0 +1,251 @@
+// The respondent's page: from the link to the acknowledgement.
+//
+// The link's fragment carries the design's fingerprint and the invitation, so no server sees them in
+// an address. True answers live in `state.answers` until the page is closed, and nowhere else.
+
+import { check, choiceBytes, choose, codes, fits, recordBytes } from "./randomize.js";
+import { epsilonOf, epsilonOfDesign } from "./risk.js";
+import * as device from "./sending.js";
+import { Words } from "./elements.js";
+import * as pages from "./pages.js";
+import { TEXTS, direction, firstLanguage } from "./texts.js";
+
+const link = new URLSearchParams(location.hash.slice(1));
+const { id, url } = device.surveyUrl(document, location);
+const keep = device.keeper(id);
+const state = { answers: new Map(), asked: [], chosen: null, ticket: null, report: null, outcome: null };
+let words = new Words(firstLanguage(Object.keys(TEXTS), navigator.languages), []);
+let current = { view: "start" };
+
+class Stop extends Error {
+  constructor(head, key) {
+    super(key);
+    Object.assign(this, { head, key });
+  }
+}
+
+// ---- Showing
+
+function show(view, options = {}, focus = "h1") {
+  current = { view, options };
+  const nodes = render(view, options);
+  document.documentElement.lang = words.language;
+  document.documentElement.dir = direction(words.language);
+  const main = document.getElementById("main");
+  main.replaceChildren(...nodes);
+  const heading = main.querySelector("h1");
+  heading.setAttribute("tabindex", "-1");
+  const title = state.survey ? words.text(state.survey.title) : "";
+  const name = options.problem ? `${words.say("problem")}: ${heading.textContent}` : heading.textContent;
+  document.title = view === "start" || !title ? name : `${name} – ${title}`;
+  document.getElementById("header").replaceChildren(
+    ...(view === "start" || !title ? [] : [words.theirs("p", state.survey.title)]));
+  document.getElementById("footer").replaceChildren(
+    ...(state.mark ? [words.own("p", "design", { mark: `${state.mark.slice(0, 12)}…` })] : []));
+  window.scrollTo(0, 0);
+  const target = main.querySelector(options.problem ? ".problem" : focus);
+  if (target) target.focus({ preventScroll: !options.problem });
+}
+
+function render(view, options) {
+  if (view === "start") {
+    return pages.start(state, words, { limit: device.limit.read(), ...options }, { begin, speak });
+  }
+  if (view === "question") {
+    const chosen = state.answers.get(state.asked[options.at].name);
+    return pages.question(state, words, { chosen, ...options }, { answer, back });
+  }
+  if (view === "check") {
+    return pages.check(state, words, { back, change: (at) => go("question", { at, change: true }), next: () => go("risk") });
+  }
+  if (view === "risk") return pages.risk(state, words, options, { back, send });
+  if (view === "sent") return pages.sent(state, words, { outcome: state.outcome }, { again: deliver });
+  return pages.message(words, options.head, options.key);
+}
+
+// A page of its own in the browser's history; the address stays the same and says nothing.
+function go(view, options = {}) {
+  history.pushState({ view, options: { ...options, problem: undefined } }, "");
+  show(view, options);
+}
+
+function back() {
+  history.back();
+}
+
+window.addEventListener("popstate", (event) => {
+  const { view, options } = event.state ?? {};
+  if (state.report) show("sent");
+  else if (current.view === "message") show("message", current.options);
+  else if (!view || view === "start" || state.asked.length === 0) show("start");
+  else if (view === "question" || missing() < 0) show(view, options);
+  else show("question", { at: missing() });
+});
+
+function speak(language) {
+  words = new Words(language, state.survey.languages);
+  show(current.view, { ...current.options, problem: undefined }, ".languages [aria-current]");
+}
+
+// ---- Answering
+
+// Why a limit on ε forbids taking part, or null.
+function forbidden(text, epsilon) {
+  const limit = text.trim() === "" ? Infinity : Number(text.trim().replace(",", "."));
+  if (Number.isNaN(limit) || limit < 0) return words.say("limitBad");
+  if (epsilon <= limit) return null;
+  return words.say("limitOver", { epsilon: words.number(pages.upwards(epsilon)), limit: words.number(limit) });
+}
+
+async function begin(text) {
+  const problem = forbidden(text, state.epsilon);
+  device.limit.write(text.trim());
+  if (problem) return show("start", { problem });
+  const { design, mark } = state;
+  try {
+    let kept = keep.read();
+    if (kept?.design !== mark) {
+      const bytes = crypto.getRandomValues(new Uint8Array(choiceBytes(design)));
+      kept = { design: mark, questionnaire: choose(design, bytes).chosen };
+      keep.write(kept);
+    }
+    if (kept.report) return adopt(kept);
+    state.chosen = kept.questionnaire;
+    state.ticket = await device.ticket(state.info, link.get("invitation"), url);
+  } catch {
+    return stop(new Stop("sorry", "unreachable"));
+  }
+  const asked = new Set(design.questionnaires[state.chosen].clusters.flatMap((c) => c.attributes));
+  state.asked = state.survey.questions.filter((q) => asked.has(q.name));
+  return go("question", { at: 0 });
+}
+
+function answer(at, chosen) {
+  if (chosen < 0) return show("question", { ...current.options, at, problem: words.say("choose") });
+  state.answers.set(state.asked[at].name, chosen);
+  if (current.options.change || missing() < 0) return go("check");
+  return go("question", { at: at + 1 < state.asked.length ? at + 1 : missing() });
+}
+
+function missing() {
+  return state.asked.findIndex((q) => !state.answers.has(q.name));
+}
+
+function send(agreed) {
+  if (!agreed) return show("risk", { problem: words.say("agreeMissing") });
+  const problem = forbidden(device.limit.read(), epsilonOf(state.design.questionnaires[state.chosen]));
+  if (problem) return show("start", { problem });
+  let kept;
+  try {
+    kept = drawOnce();
+  } catch (error) {
+    const tooLong = error instanceof RangeError;
+    return stop(tooLong ? new Stop("sorry", "notAccepted") : new Stop("stopped", "noStorage"));
+  }
+  return adopt(kept);
+}
+
+// The report and the text to send, kept before anything is sent. Nothing here waits, so that no
+// other tab can draw between reading and writing.
+function drawOnce() {
+  const before = keep.read();
+  if (before?.report) return before;
+  const { design, mark, chosen, info, ticket } = state;
+  const record = Object.fromEntries(state.asked.map(({ name }) => {
+    const { categories } = design.attributes.find((a) => a.name === name);
+    return [name, categories[state.answers.get(name)]];
+  }));
+  const bytes = crypto.getRandomValues(new Uint8Array(recordBytes(design) - choiceBytes(design)));
+  const report = { design: mark, questionnaire: chosen, codes: codes(record, design, chosen, bytes), id: device.newId() };
+  const text = device.body(report, ticket, info.answer_bytes);
+  const kept = { design: mark, questionnaire: chosen, report, invitation: link.get("invitation"), text };
+  keep.write(kept);
+  return kept;
+}
+
+// ---- Sending
+
+async function adopt(kept) {
+  state.report = kept.report;
+  state.chosen = kept.questionnaire;
+  if (kept.received) {
+    state.outcome = "received";
+    return show("sent");
+  }
+  if (kept.invitation !== link.get("invitation")) {
+    // Another invitation: the same report goes with it, not a new one.
+    const ticket = await device.ticket(state.info, link.get("invitation"), url);
+    const text = device.body(kept.report, ticket, state.info.answer_bytes);
+    keep.write({ ...kept, invitation: link.get("invitation"), text });
+  }
+  return deliver();
+}
+
+async function deliver() {
+  if (state.outcome === "sending") return;
+  state.outcome = "sending";
+  show("sent");
+  const kept = keep.read();
+  state.outcome = await device.send(url, kept.text);
+  if (state.outcome === "received") {
+    // The invitation is spent and no longer needed.
+    keep.write({ design: kept.design, questionnaire: kept.questionnaire, report: kept.report, received: true });
+  }
+  show("sent");
+}
+
+window.addEventListener("online", () => {
+  if (state.report && state.outcome === "waitingText") deliver();
+});
+
+// ---- Loading
+
+async function open() {
+  show("message", { head: "loading" });
+  if (!globalThis.crypto?.subtle) throw new Stop("stopped", "insecure");
+  if (!device.storageWorks()) throw new Stop("stopped", "noStorage");
+  if (!/^[0-9a-f]{64}$/.test(link.get("design") ?? "")) throw new Stop("stopped", "noDesign");
+  const info = await device.load(url).catch((error) => {
+    throw new Stop("sorry", error.status === 404 ? "unknown" : "unreachable");
+  });
+  const { survey, design } = info;
+  words = new Words(firstLanguage(survey.languages, navigator.languages), survey.languages);
+  const kept = read();
+  if (kept?.report && kept.design !== link.get("design")) throw new Stop("already", "alreadyText");
+  const mark = await check(design).catch(() => {
+    throw new Stop("stopped", "unfair");
+  });
+  if (mark !== link.get("design")) throw new Stop("stopped", "mismatch");
+  if (!asksTheSame(survey, design)) throw new Stop("stopped", "mismatch");
+  Object.assign(state, { info, survey, design, mark, epsilon: epsilonOfDesign(design) });
+  if (kept?.report) {
+    if (!fits(kept.report, design, mark)) throw new Stop("stopped", "damaged");
+    return adopt(kept);
+  }
+  if (info.state !== "open") throw new Stop("sorry", "closed");
+  if (info.invitations !== "none" && !link.get("invitation")) throw new Stop("sorry", "noInvitation");
+  history.replaceState({ view: "start" }, "");
+  return show("start");
+}
+
+function read() {
+  try {
+    return keep.read();
+  } catch {
+    throw new Stop("stopped", "damaged");
+  }
+}
+
+// The survey's words are about the design's attributes, category by category.
+function asksTheSame(survey, design) {
+  return survey.questions.length === design.attributes.length && design.attributes.every(
+    (a) => survey.questions.some((q) => q.name === a.name && q.labels.length === a.categories.length));
+}
+
+function stop(error) {
+  const { head, key } = error instanceof Stop ? error : { head: "sorry", key: "unreachable" };
+  show("message", { head, key });
+}
+
+open().catch(stop);
+window.addEventListener("hashchange", () => location.reload());
