@@ -200,7 +200,8 @@ def test_an_old_database_keeps_its_answers(url):
         connection.execute(
             sa.text(
                 "INSERT INTO surveys"
-                " (id, frozen, state, phase, invitations, owner, most, open_data) VALUES (:id, :frozen, 'open', 1, 'none', :owner, 10, :no)"
+                " (id, frozen, state, phase, invitations, owner, most, open_data)"
+                " VALUES (:id, :frozen, 'open', 1, 'none', :owner, 10, :no)"
             ),
             {"id": survey.id, "frozen": survey.to_json(), "owner": b"0" * 32, "no": False},
         )

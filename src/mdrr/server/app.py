@@ -30,11 +30,14 @@ from mdrr.server.answers import (
     answer_routes,
     problems,
 )
+from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
+from mdrr.server.owner import owner_routes
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Store
 from mdrr.server.writer import Writer
 
+NOTHING_HERE = "There is nothing at this address. Check the link."
 STATIC = Path(__file__).with_name("static")
 
 
@@ -48,8 +51,8 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     limits = limits or Limits()
     store, metrics = Store(store_url), Metrics()
     writer = Writer(store, waiting=limits.waiting)
-    surveys = Surveys(store)
-    door = Door(surveys, writer, limits)
+    findings = Findings(store)
+    door = Door(Surveys(store), writer, limits)
     metrics.gauges["mdrr_answers_waiting"] = lambda: writer.waiting
     metrics.gauges["mdrr_commits_total"] = lambda: writer.batches
     metrics.gauges["mdrr_commits_failed_total"] = lambda: writer.failures
@@ -59,6 +62,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         writer.start(asyncio.get_running_loop())
         yield
         await asyncio.to_thread(writer.stop)
+        await asyncio.to_thread(findings.stop)
         store.dispose()
 
     app = FastAPI(
@@ -95,6 +99,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         )
     app.router.routes.append(Route(ANSWERS, door.__call__, methods=["POST"]))
     app.include_router(answer_routes(store, door))
+    app.include_router(owner_routes(store, findings, limits))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _describe(app)
     return app
@@ -138,7 +143,9 @@ def _describe(app: FastAPI) -> None:
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AnyHTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+    plain = {"Not Found": NOTHING_HERE, "Method Not Allowed": "This address takes other requests."}
+    text = plain.get(error.detail, error.detail)
+    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
 
 
 async def _not_valid(_: Request, error: Exception) -> JSONResponse:

@@ -115,7 +115,7 @@ def database_url(text: str) -> URL:
 def open_engine(text: str) -> sa.Engine:
     """An engine whose commits are durable, and whose errors and logs hold no values."""
     url = database_url(text)
-    engine = sa.create_engine(url, hide_parameters=True, pool_size=8, max_overflow=8)
+    engine = sa.create_engine(url, hide_parameters=True, pool_size=8, max_overflow=40)
     if url.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _connected)
         sa.event.listen(engine, "begin", _begun)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -333,7 +334,7 @@ class Store:
                 {
                     "number": phase.number,
                     "answers": sum(row.count for row in hours if row.number == phase.number),
-                    "epsilon": phase.design.epsilon,
+                    "epsilon": finite(phase.design.epsilon),
                     "fingerprint": phase.design.fingerprint,
                 }
                 for phase in held.phases
@@ -345,7 +346,7 @@ class Store:
                 for row in hours
             ],
             "invitations": {"kind": held.invitations, "made": made, "used": int(used)},
-            "epsilon": held.phase().design.epsilon,
+            "epsilon": finite(held.phase().design.epsilon),
             "fingerprint": held.phase().design.fingerprint,
         }
 
@@ -368,6 +369,11 @@ class Store:
             columns.append(list(numbers.reshape(-1, len(sizes)).T))
         counted = [np.array(each, dtype=np.int64) for each in counts]
         return tally_codes(columns, phase.design, counts=counted)
+
+
+def finite(value: float) -> float | None:
+    """A number as JSON can hold it: None for one that is not finite."""
+    return float(value) if math.isfinite(value) else None
 
 
 def shuffled(tally: Tally) -> Reports:

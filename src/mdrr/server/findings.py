@@ -1,0 +1,176 @@
+"""What an owner sees of her survey: estimates with intervals beside the raw randomized shares.
+
+Estimates are computed one at a time in a thread of their own, from the tally that the database
+counts, and kept until more answers come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mdrr.clustering import cluster
+from mdrr.dependence import Dependences, dependences
+from mdrr.design import Design
+from mdrr.errors import MdrrError
+from mdrr.estimation import Estimate, estimate
+from mdrr.estimation.result import plain
+from mdrr.server.schema import StoreError
+from mdrr.server.store import Phase, Store, finite
+from mdrr.tallies import Tally
+
+KEPT = 32
+MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
+"""Algorithm 1's thresholds, unless the owner gives others."""
+
+T = TypeVar("T")
+
+
+class Findings:
+    """Estimates of the surveys in a store, kept by the number of answers they are made of."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mdrr-estimate")
+        self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+    def stop(self) -> None:
+        """Finish what is being computed, and compute no more."""
+        self._worker.shutdown(cancel_futures=True)
+
+    async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run work in the thread of estimates."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
+
+    def estimate(self, phase: Phase, method: str) -> Estimate:
+        """The estimate of a phase; call it in the thread of estimates."""
+
+        def made(tally: Tally) -> Estimate:
+            return estimate(tally, phase.design, method)
+
+        return self._keep(("estimate", method), phase, made)
+
+    def dependences(self, phase: Phase) -> Dependences | None:
+        """The dependences of a phase, or None if some pair was reported by nobody."""
+
+        def made(tally: Tally) -> Dependences | None:
+            try:
+                return dependences(tally, phase.design)
+            except MdrrError:
+                return None
+
+        return self._keep(("dependences",), phase, made)
+
+    def _keep(self, what: tuple[Any, ...], phase: Phase, make: Callable[[Tally], T]) -> T:
+        key = (*what, phase.key, self._store.answers(phase))
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            kept: T = self._kept[key]
+            return kept
+        tally = self._store.tally(phase)
+        if not tally.n:
+            raise StoreError("there are no answers yet, so there is nothing to estimate")
+        made = make(tally)
+        self._kept[*what, phase.key, tally.n] = made
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return made
+
+    def described(
+        self,
+        phase: Phase,
+        method: str = "auto",
+        level: float = 0.95,
+        max_cells: int = MAX_CELLS,
+        min_dependence: float = MIN_DEPENDENCE,
+    ) -> dict[str, Any]:
+        """An estimate as JSON-ready values: shares, dependences, clusters and notes."""
+        found, design = self.estimate(phase, method), phase.design
+        related = self.dependences(phase)
+        groups = None
+        if related is not None:
+            groups = cluster(
+                related, design.domain, max_cells=max_cells, min_dependence=min_dependence
+            )
+        return {
+            "phase": phase.number,
+            "fingerprint": design.fingerprint,
+            "epsilon": finite(design.epsilon),
+            "answers": found.n,
+            "method": found.method,
+            "level": level,
+            "attributes": _attributes(found, design, level),
+            "dependences": None if related is None else _related(related),
+            "clusters": groups,
+            "notes": _json(plain(found.notes)),
+        }
+
+
+def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:
+    raw = raw_shares(found.evidence.tally, design)
+    shown = []
+    for attribute in design.domain.attributes:
+        table = found.table(attribute.name, level=level)
+        shown.append(
+            {
+                "name": attribute.name,
+                "kind": attribute.kind,
+                "public": attribute.public,
+                "categories": list(attribute.categories),
+                "missing": attribute.missing,
+                "shares": table.values.tolist(),
+                "low": table.low.tolist(),
+                "high": table.high.tolist(),
+                "raw": raw[attribute.name],
+            }
+        )
+    return shown
+
+
+def raw_shares(tally: Tally, design: Design) -> dict[str, list[float] | None]:
+    """How often each category was reported; None where reports are no categories."""
+    counts: dict[str, Any] = {}
+    for group, questionnaire in zip(tally.groups, design.questionnaires, strict=True):
+        for j, each in enumerate(questionnaire.clusters):
+            if not each.matrix.reports_cells:
+                continue
+            table = group.marginal(j).reshape(design.shape(each))
+            for axis, name in enumerate(each.attributes):
+                others = tuple(a for a in range(table.ndim) if a != axis)
+                counts[name] = counts.get(name, 0) + table.sum(axis=others)
+    return {
+        name: (counts[name] / counts[name].sum()).tolist()
+        if name in counts and counts[name].sum()
+        else None
+        for name in design.domain.names
+    }
+
+
+def _related(found: Dependences) -> dict[str, Any]:
+    ends = {
+        end: None if (values := getattr(found, end)) is None else values.tolist()
+        for end in ("low", "high")
+    }
+    return {
+        "measure": found.measure,
+        "names": list(found.names),
+        "values": found.values.tolist(),
+        **ends,
+        "level": found.level,
+    }
+
+
+def _json(value: Any) -> Any:
+    """Values that JSON can hold; what is no such value is left out as text."""
+    if isinstance(value, dict):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(each) for each in value]
+    if isinstance(value, float | np.floating):
+        return finite(float(value))
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
