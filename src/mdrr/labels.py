@@ -98,7 +98,7 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
             if words[i] not in attribute.categories:
                 raise attribute.no_category(words[i], first_row(i))
         raise SchemaError(f"the column {attribute.name!r} mixes numbers and bins. Use either")
-    spelled = _spellings(attribute)
+    spelled = spellings(attribute)
     for i, word in enumerate(words):
         if word not in spelled:
             raise attribute.no_category(word, first_row(i))
@@ -106,10 +106,10 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
     return pa.DictionaryArray.from_arrays(arrow.indices, values)
 
 
-def _spellings(attribute: Attribute) -> dict[str, Label]:
+def spellings(attribute: Attribute) -> dict[str, Label]:
     """Every text that stands for a label.
 
-    >>> _spellings(Attribute("rooms", (1, 2)))
+    >>> spellings(Attribute("rooms", (1, 2)))
     {'1': 1, '1.0': 1, '2': 2, '2.0': 2}
     """
     found: dict[str, Label] = {}

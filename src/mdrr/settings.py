@@ -73,6 +73,8 @@ class Settings:
             raise DesignError("protocol 'sampled' needs size: how many attributes each is asked")
         if self.protocol == "planned" and (self.people is None or self.epsilon is None):
             raise DesignError("protocol 'planned' needs epsilon and people, the expected number")
+        if self.protocol == "planned" and not 1e-9 <= _number(self.epsilon) < float("inf"):
+            raise DesignError(f"epsilon = {self.epsilon}: a plan needs one positive number")
         if self.people is not None and self.people < 1:
             raise DesignError(f"people = {self.people}: expect at least one")
         for key, protocol in _GOES_WITH.items():
@@ -104,3 +106,7 @@ class Settings:
         from mdrr.planning import plan
 
         return plan(domain, n=self.people, epsilon=self.epsilon)
+
+
+def _number(epsilon: float | Mapping[str, float] | None) -> float:
+    return epsilon if isinstance(epsilon, int | float) else 0.0

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 COMMANDS = (
+    ("survey", "A survey from draft to results"),
     ("plan", "Before the survey"),
     ("design", "Before the survey"),
     ("privacy", "Before the survey"),

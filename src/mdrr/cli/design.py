@@ -96,7 +96,9 @@ def settings(default: Settings | None, protocol: str | None, given: Mapping[str,
     if "p" not in chosen and "epsilon" not in chosen:
         chosen |= {"p": base.p, "epsilon": base.epsilon}
     if protocol in (None, base.protocol):
-        kept = {key: getattr(base, key) for key in ("clusters", "size", "report", "ordered")}
+        kept = {
+            key: getattr(base, key) for key in ("clusters", "size", "report", "ordered", "people")
+        }
         chosen = kept | chosen
     return Settings(protocol or base.protocol, **chosen)
 

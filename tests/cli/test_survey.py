@@ -1,0 +1,175 @@
+"""`mdrr survey init, check, preview, freeze`: from a table to a frozen file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mdrr.frozen import FrozenSurvey
+from mdrr.survey import Survey
+from tests.cli.run import answer, done, refusal, run
+
+DESIGN = '\n[design]\nprotocol = "planned"\nepsilon = 1.0\npeople = 600\n'
+
+
+@pytest.fixture
+def draft(folder):
+    """The survey of the folder, with a design to plan."""
+    text = Path("survey.toml").read_text(encoding="utf-8")
+    head, rest = text.split("[[attributes]]", 1)
+    Path("survey.toml").write_text(head + DESIGN + "[[attributes]]" + rest, encoding="utf-8")
+    return folder
+
+
+def test_init_drafts_a_survey_and_warns_of_the_leak(folder):
+    result = run("survey init people.csv -o draft.toml")
+    assert result.exit_code == 0
+    assert Survey.load("draft.toml").domain.names == ("smokes", "age", "visits", "insured")
+    assert "Left out 'ssn'" in result.stdout
+    assert "WARNING" in result.stderr
+    assert "leak" in result.stderr
+    assert "secret" not in Path("draft.toml").read_text(encoding="utf-8")
+    assert "exists" in refusal("survey init people.csv -o draft.toml")
+    done("survey init people.csv -o draft.toml --force --title Again")
+    assert Survey.load("draft.toml").title == "Again"
+    assert "No problems" in done("survey check draft.toml people.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("p.xlsx", b"x", "give the people as CSV or TSV"),
+        ("p.csv", b"a;b\n1;2\n", "semicolons"),
+        ("p.csv", b"a,b\n1,secret,3\n", "cannot be read as a table"),
+        ("p.csv", b"a\n\xff\xfe\n", "cannot be read as a table"),
+        ("p.csv", b"a,b\n", "no rows"),
+        ("p.csv", b"", "cannot be read as a table"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused(folder, name, content, complaint):
+    Path(name).write_bytes(content)
+    said = refusal(f"survey init {name} -o draft.toml")
+    assert complaint in said
+    assert "secret" not in said
+
+
+def test_check_lists_every_problem_of_a_survey_at_once(folder):
+    Path("bad.toml").write_text(
+        """
+titel = "x"
+languages = ["en", "de"]
+purpose = { en = "To know." }
+[design]
+protocl = "joint"
+[[attributes]]
+name = "a"
+categories = ["x"]
+[[attributes]]
+name = "b"
+categories = ["x", "y"]
+labels = { z = "Z", x = 3 }
+kin = "ordinal"
+""",
+        encoding="utf-8",
+    )
+    result = run("survey check bad.toml")
+    assert result.exit_code == 1
+    for part in (
+        "there is no key 'titel'",
+        "purpose: there are no words in 'de'",
+        "[design]: there is no key 'protocl'",
+        "attribute 1 ('a'): 'a' has 1 categories",
+        "attribute 2 ('b'): labels: 'z' is not a category",
+        "attribute 2 ('b'): labels: the words for 'x' are not text",
+        "attribute 2 ('b'): there is no key 'kin'",
+        "7 problems.",
+    ):
+        assert part in result.stdout
+    fields = json.loads(run("survey check bad.toml people.csv --json").stdout)
+    assert len(fields["problems"]) == 7
+    assert fields["people"] == []
+
+
+def test_check_finds_every_misfit_by_row_and_prints_no_answer(draft):
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    lines[1] = "sometimes,30,0,True,s"
+    lines[5] = "yes,4711,,True,s"
+    lines[6] = "yes,old,0,maybe,s"
+    Path("people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    result = run("survey check survey.toml people.csv")
+    assert result.exit_code == 1
+    assert "'smokes': row 2: none of the categories" in result.stdout
+    assert "'age': row 6: outside the edges, 0 to 120" in result.stdout
+    assert "'age': row 7: not a number" in result.stdout
+    assert "'visits': row 6: no answer" in result.stdout
+    assert "'insured': row 7: none of the categories" in result.stdout
+    assert "5 problems." in result.stdout
+    for value in ("sometimes", "4711", "old,", "maybe"):
+        assert value not in result.stdout + result.stderr
+    fields = json.loads(run("survey check survey.toml people.csv --json").stdout)
+    assert [each["rows"] for each in fields["people"]] == [[2], [6], [7], [6], [7]]
+
+
+def test_a_settings_problem_of_the_design_is_found(folder):
+    text = Path("survey.toml").read_text(encoding="utf-8")
+    Path("bad.toml").write_text(
+        text.replace("[[attributes]]", '[design]\nprotocol="joint"\n[[attributes]]', 1),
+        encoding="utf-8",
+    )
+    result = run("survey check bad.toml")
+    assert (result.exit_code, "[design]: give p or epsilon" in result.stdout) == (1, True)
+
+
+def test_preview_shows_questions_plan_and_privacy(draft):
+    shown = done("survey preview survey.toml")
+    for part in (
+        "1 of 4. Do you smoke?",
+        "( ) Yes, daily",
+        "The plan, for 600 people at ε = 1",
+        "One person spends ε = ",
+        "a typical count errs by",
+        "One forged answer adds at most",
+        "Whoever sees your report",
+    ):
+        assert part in shown
+    assert "has no texts in 'de'" in refusal("survey preview survey.toml --language de")
+
+
+def test_freeze_writes_what_everything_later_reads(draft):
+    shown = done("survey freeze survey.toml -o frozen.json")
+    frozen = FrozenSurvey.from_json(Path("frozen.json").read_text(encoding="utf-8"))
+    assert frozen.survey.title == "Health"
+    assert frozen.design.epsilon <= 1.0
+    assert frozen.design.fingerprint in shown
+    assert frozen.predicted["people"] == 600
+    assert "exists" in refusal("survey freeze survey.toml -o frozen.json")
+    fields = answer("survey freeze survey.toml -o other.json")
+    assert fields["fingerprint"] == frozen.design.fingerprint
+    assert fields["id"] != frozen.id
+    assert fields["public"] == []
+
+
+def test_a_public_attribute_is_said_wherever_epsilon_is(draft):
+    text = Path("survey.toml").read_text(encoding="utf-8")
+    Path("survey.toml").write_text(
+        text.replace('name = "smokes"', 'name = "smokes"\npublic = true').replace(
+            "planned", "independent"
+        ),
+        encoding="utf-8",
+    )
+    assert "Outside ε: smokes." in done("survey preview survey.toml")
+    assert "Outside ε: smokes." in done("survey freeze survey.toml -o frozen.json")
+    assert answer("survey freeze survey.toml -o f.json")["public"] == ["smokes"]
+
+
+def test_freeze_takes_a_design_made_before(folder):
+    done("survey freeze survey.toml --design design.json -o frozen.json")
+    frozen = FrozenSurvey.from_json(Path("frozen.json").read_text(encoding="utf-8"))
+    assert frozen.design.to_json() == Path("design.json").read_text(encoding="utf-8")
+    assert "has no [design]" in refusal("survey freeze survey.toml -o other.json")
+
+
+def test_no_frozen_survey_replaces_a_design(folder):
+    assert "holds a design" in refusal(
+        "survey freeze survey.toml --design tally.json -o design.json --force"
+    )
