@@ -3,7 +3,7 @@
 // The link's fragment carries the design's fingerprint and the invitation, so no server sees them in
 // an address. True answers live in `state.answers` until the page is closed, and nowhere else.
 
-import { check, choiceBytes, choose, codes, fits, recordBytes } from "./randomize.js";
+import { check, choiceBytes, choose, codes, fits, randomBytes, recordBytes } from "./randomize.js";
 import { epsilonOf, epsilonOfDesign } from "./risk.js";
 import * as device from "./sending.js";
 import { Words } from "./elements.js";
@@ -41,7 +41,7 @@ function show(view, options = {}, focus = "h1") {
   document.getElementById("header").replaceChildren(
     ...(view === "start" || !title ? [] : [words.theirs("p", state.survey.title)]));
   document.getElementById("footer").replaceChildren(
-    ...(state.mark ? [words.own("p", "design", { mark: `${state.mark.slice(0, 12)}…` })] : []));
+    ...(state.mark ? [words.own("p", "design", { mark: `\u2066${state.mark.slice(0, 12)}\u2069` })] : []));
   window.scrollTo(0, 0);
   const target = main.querySelector(options.problem ? ".problem" : focus);
   if (target) target.focus({ preventScroll: !options.problem });
@@ -105,7 +105,7 @@ async function begin(text) {
   try {
     let kept = keep.read();
     if (kept?.design !== mark) {
-      const bytes = crypto.getRandomValues(new Uint8Array(choiceBytes(design)));
+      const bytes = randomBytes(choiceBytes(design));
       kept = { design: mark, questionnaire: choose(design, bytes).chosen };
       keep.write(kept);
     }
@@ -155,7 +155,7 @@ function drawOnce() {
     const { categories } = design.attributes.find((a) => a.name === name);
     return [name, categories[state.answers.get(name)]];
   }));
-  const bytes = crypto.getRandomValues(new Uint8Array(recordBytes(design) - choiceBytes(design)));
+  const bytes = randomBytes(recordBytes(design) - choiceBytes(design));
   const report = { design: mark, questionnaire: chosen, codes: codes(record, design, chosen, bytes), id: device.newId() };
   const text = device.body(report, ticket, info.answer_bytes);
   const kept = { design: mark, questionnaire: chosen, report, invitation: link.get("invitation"), text };

@@ -14,6 +14,11 @@ export class RecordError extends Error {}
 
 // ---- Drawing
 
+// The system's random bytes: the only source of chance on the page.
+export function randomBytes(count) {
+  return crypto.getRandomValues(new Uint8Array(count));
+}
+
 export function respond(record, design, mark, bytes) {
   const { chosen, used } = choose(design, bytes);
   return { design: mark, questionnaire: chosen, codes: codes(record, design, chosen, bytes.subarray(used)) };

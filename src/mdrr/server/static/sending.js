@@ -4,6 +4,8 @@
 // are what the collector sees anyway. True answers and the random bytes are never kept. The text is
 // kept before it is first sent and sent again as it is, so that no retry draws a second time.
 
+import { randomBytes } from "./randomize.js";
+
 const NAME = "mdrr";
 
 // The store of one survey on this device. It does not ask which invitation: a collector that
@@ -43,7 +45,7 @@ function hex(bytes) {
 
 // 128 random bits that name the answer, so that sending twice counts once.
 export function newId() {
-  return hex(crypto.getRandomValues(new Uint8Array(16)));
+  return hex(randomBytes(16));
 }
 
 // The text of an answer, padded with blanks to the length that all answers of the survey have.

@@ -1,0 +1,179 @@
+"""A small collector that speaks the service's contract, and can be told to fail."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from mdrr.design import Design
+from scripts.vector_designs import band, cluster, constant, design, subset
+
+STATIC = Path(__file__).resolve().parents[2] / "src" / "mdrr" / "server" / "static"
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+ID = "abcdefgh"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+def question(name: str, text: str, labels: list[str], *, public: bool = False) -> dict[str, Any]:
+    """One question in English, German and Arabic."""
+    others = {"de": "DE ", "ar": "نص "}
+
+    def spoken(words: str) -> dict[str, str]:
+        return {"en": words, **{code: mark + words for code, mark in others.items()}}
+
+    kind = {"kind": "nominal", "missing": None, "public": public}
+    return {"name": name, "text": spoken(text), "labels": [spoken(x) for x in labels], **kind}
+
+
+QUESTIONS = [
+    question("region", "In which region do you live?", ["Highlands", "Lowlands"], public=True),
+    question("smokes", "Do you smoke?", ["Never smoked", "Smoke sometimes", "Smoke daily"]),
+    question("cheat", "Have you ever cheated on your taxes?", ["Not cheated", "Have cheated"]),
+    question("income", "What is your income?", ["Low", "Below middle", "Upper", "Top"]),
+    question("party", "Which party would you vote for?", [f"Party {x}" for x in "ABCDEF"]),
+    question("vote", "Did you vote last time?", ["Voted", "Stayed home"]),
+]
+
+
+def attributes() -> list[dict[str, Any]]:
+    """The categories are short codes, as owners write them."""
+    found: list[dict[str, Any]] = []
+    for each in QUESTIONS:
+        categories = [f"{each['name'][:2]}{k}" for k in range(len(each["labels"]))]
+        fields = {"name": each["name"], "kind": "nominal", "categories": categories}
+        found.append({**fields, **({"public": True} if each["public"] else {})})
+    return found
+
+
+OPEN = cluster(["region"], {"kind": "public", "cells": 2})
+PLAIN = design(
+    attributes(),
+    (
+        1,
+        [
+            OPEN,
+            cluster(["smokes"], constant(3, 13_000, 2**16)),
+            cluster(["cheat", "vote"], constant(4, 9_000, 2**16)),
+            cluster(["income"], band(4, 1, 6_553, 2**16)),
+            cluster(["party"], subset(6, 7, [1, 2, 4], 6_000, 2**16)),
+        ],
+    ),
+)
+"""Every kind of matrix but dense: what a person is told differs for each."""
+
+PICKED = design(
+    attributes(),
+    (2**15, [OPEN, cluster(["smokes"], constant(3, 13_000, 2**16))]),
+    (2**15, [OPEN, cluster(["party"], constant(6, 8_000, 2**16))]),
+)
+"""Two of the questions each."""
+
+
+def info(fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """What `GET /api/surveys/{id}` says."""
+    mark = Design.from_dict(fields).fingerprint if "mdrr" in fields else ""
+    survey = {
+        "languages": ["en", "de", "ar"],
+        "title": {"en": "Habits and votes", "de": "Gewohnheiten", "ar": "العادات"},
+        "introduction": {
+            "en": "Five minutes.\n\nThank you.",
+            "de": "Fünf Minuten.",
+            "ar": "دقائق.",
+        },
+        "purpose": {"en": "To plan services.", "de": "Zur Planung.", "ar": "للتخطيط."},
+        "consent": {"en": "Taking part is voluntary.", "de": "Freiwillig.", "ar": "طوعية."},
+        "retention": {"en": "Reports are kept for 2 years.", "de": "2 Jahre.", "ar": "سنتان."},
+        "contact": {
+            "en": "survey@example.org",
+            "de": "survey@example.org",
+            "ar": "survey@example.org",
+        },
+        "questions": QUESTIONS,
+    }
+    said = {"id": ID, "state": "open", "phase": 1, "survey": survey, "design": fields}
+    rest = {"fingerprint": mark, "invitations": "required", "answer_bytes": 400, "blind_key": None}
+    return {**said, **rest, **changes}
+
+
+@dataclass
+class Collector:
+    """What it says, what it was sent, and with which status it answers."""
+
+    info: dict[str, Any]
+    status: int = 201
+    bodies: list[bytes] = field(default_factory=list)
+    url: str = ""
+    allowed: str | None = None  # the other origin that may send answers
+
+    def link(self, **changes: str) -> str:
+        """A person's link."""
+        parts = {"design": self.info["fingerprint"], "invitation": "secret-invitation", **changes}
+        fragment = "&".join(f"{key}={value}" for key, value in parts.items() if value)
+        return f"{self.url}/s/{ID}#{fragment}"
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The one answer that arrived."""
+        (body,) = self.bodies
+        return json.loads(body)
+
+
+def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def reply(self, status: int, content: bytes, kind: str = "application/json") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Security-Policy", POLICY)
+            if collector.allowed:
+                self.send_header("Access-Control-Allow-Origin", collector.allowed)
+                self.send_header("Access-Control-Allow-Headers", "Content-Type")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_OPTIONS(self) -> None:
+            self.reply(204, b"")
+
+        def do_GET(self) -> None:
+            if self.path == f"/api/surveys/{ID}":
+                self.reply(200, json.dumps(collector.info).encode())
+                return
+            name = "form.html" if self.path == f"/s/{ID}" else self.path.removeprefix("/static/")
+            path = STATIC / name
+            if path.parent == STATIC and path.is_file():
+                self.reply(200, path.read_bytes(), KINDS[path.suffix])
+            else:
+                self.reply(404, b'{"error":"there is no such survey"}')
+
+        def do_POST(self) -> None:
+            collector.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.reply(collector.status, b"{}")
+
+    return Handler
+
+
+@contextmanager
+def serving(collector: Collector, folder_handler: type | None = None) -> Iterator[Collector]:
+    """The collector on a free port of this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), folder_handler or handler(collector))
+    collector.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield collector
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
