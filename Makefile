@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum faults help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-numeric: dev  ## Compare banded with constant matrices on ordered attribut
 
 bench-securesum: dev  ## Measure time and bytes of the secure sums
 	$(BIN)/python -m benchmarks.securesum
+
+distributions: dev  ## Test the drawn distributions with a million reports a row, in Python and JavaScript
+	MDRR_LONG=1 $(BIN)/python -m pytest -q tests/browser/test_distribution.py
 
 faults: dev  ## Run the tests of secure sums under faults five times
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
