@@ -36,6 +36,8 @@ _KNOWN = 0.5
 """The share of people with a record from which on records say more of wide tables than pairs do."""
 _PASSES = 8
 """Passes of EM over the reports that tell the joint of pairs what they say of more attributes."""
+_FAINT = 1e-3
+"""Pseudo-reports of each class in those passes, so that none rules out what a pair may hold."""
 _MOST_REPORTS = 2**16
 """Distinct reports of single attributes up to which latent classes are fitted to them: pair tables
 of more people say as much as classes do, at a cost that does not grow with them."""
@@ -127,7 +129,7 @@ def _joint(evidence: Evidence, tables: Tables, base: MixtureJoint | None, seed: 
             carried(evidence, tables, seed).joint,
         )
         for _ in range(_PASSES):
-            joint, _likely = step(reports, joint, evidence.margins, 0.0)
+            joint, _likely = step(reports, joint, evidence.margins, _FAINT)
         return refitted(joint, pairs)
     return carried(evidence, tables, seed)
 

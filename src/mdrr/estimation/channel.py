@@ -67,52 +67,69 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """The reports to one questionnaire: `codes[i, c]` points into the clusters' stacked codes.
-
-    Of a single constant cluster every report is its own, so `codes[i, j]` points straight into the
-    attributes' stacked tables, and there are no `bounds`.
-    """
+    """The reports to one questionnaire: `codes[i, c]` points into the clusters' stacked codes."""
 
     codes: npt.NDArray[np.int32]
     counts: Array
     seen: tuple[Seen, ...]
     bounds: tuple[int, ...]
 
-    @property
-    def joint(self) -> bool:
-        """Whether `codes` are rows of the attributes' stacked tables, of one constant cluster."""
-        return not self.bounds
 
-    def with_counts(self, counts: Array) -> Stack:
-        """The same reports, other multiplicities; those with none are left out."""
-        kept = counts > 0
-        return Stack(self.codes[kept], counts[kept], self.seen, self.bounds)
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Reports that are one cell each: those to all questionnaires of a single constant cluster.
+
+    Every report is its own, so `rows[i]` points straight into the attributes' stacked tables; where
+    a cell has fewer attributes than others, to a row of ones below them. `signal` and `floor` are
+    s and o of each report.
+    """
+
+    rows: npt.NDArray[np.int32]
+    counts: Array
+    signal: Array
+    floor: Array
 
 
-def stacks(tally: Tally, design: Design) -> list[Stack]:
+def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
     """The whole tally, questionnaires without reports left out."""
-    return [
-        _stack(group, questionnaire.clusters, design)
-        for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True)
-        if group.n
-    ]
+    found: list[Stack | Cells] = []
+    cells = []
+    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+        clusters = questionnaire.clusters
+        if group.n and len(clusters) == 1 and isinstance(clusters[0].matrix, Constant):
+            cells.append((_seen(clusters[0], group.codes[0].astype(np.int64), design), group))
+        elif group.n:
+            found.append(_stack(group, clusters, design))
+    return [*found, _cells(cells, design)] if cells else found
+
+
+def _cells(parts: Sequence[tuple[Seen, Group]], design: Design) -> Cells:
+    offsets = np.cumsum([0, *design.domain.shape])
+    widest = max(len(seen.attributes) for seen, _ in parts)
+    rows = []
+    for seen, group in parts:
+        padded = np.full((len(group.counts), widest), offsets[-1], dtype=np.int32)
+        for at, (j, digits) in enumerate(zip(seen.attributes, seen.digits, strict=True)):
+            padded[:, at] = digits + offsets[j]
+        rows.append(padded)
+    sizes = [len(group.counts) for _, group in parts]
+    return Cells(
+        np.concatenate(rows),
+        np.concatenate([group.counts for _, group in parts]).astype(np.float64),
+        np.repeat([float(seen.signal) for seen, _ in parts], sizes),
+        np.repeat([float(seen.floor) for seen, _ in parts], sizes),
+    )
 
 
 def _stack(group: Group, clusters: Sequence[Cluster], design: Design) -> Stack:
-    counts = group.counts.astype(np.float64)
-    if len(clusters) == 1 and isinstance(clusters[0].matrix, Constant):
-        seen = _seen(clusters[0], group.codes[0].astype(np.int64), design)
-        offsets = np.concatenate([[0], np.cumsum(design.domain.shape)])[list(seen.attributes)]
-        rows = np.stack(seen.digits, axis=1) + offsets
-        return Stack(np.ascontiguousarray(rows, dtype=np.int32), counts, (seen,), ())
-    codes = np.empty((len(counts), len(clusters)), dtype=np.int32)
+    codes = np.empty((len(group.counts), len(clusters)), dtype=np.int32)
     found, bounds = [], [0]
     for c, cluster in enumerate(clusters):
         distinct, at = np.unique(group.codes[c], return_inverse=True)
         codes[:, c] = at.ravel() + bounds[-1]
         bounds.append(bounds[-1] + len(distinct))
         found.append(_seen(cluster, distinct.astype(np.int64), design))
-    return Stack(codes, counts, tuple(found), tuple(bounds))
+    return Stack(codes, group.counts.astype(np.float64), tuple(found), tuple(bounds))
 
 
 def _seen(cluster: Cluster, codes: npt.NDArray[np.int64], design: Design) -> Seen:

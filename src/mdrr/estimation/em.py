@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from mdrr.domain import Domain
-from mdrr.estimation.channel import Stack
-from mdrr.estimation.kernel import expect, expect_joint, in_parts
+from mdrr.estimation.channel import Cells, Stack
+from mdrr.estimation.kernel import expect, expect_cells, in_parts
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.matrix import Array
+
+Reports: TypeAlias = Sequence[Stack | Cells]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ def random_start(domain: Domain, margins: Sequence[Array], classes: int, seed: i
 
 
 def em(
-    reports: Sequence[Stack],
+    reports: Reports,
     start: MixtureJoint,
     margins: Sequence[Array],
     *,
@@ -62,7 +64,7 @@ def em(
 
 
 def step(
-    reports: Sequence[Stack], mixture: MixtureJoint, margins: Sequence[Array], prior: float
+    reports: Reports, mixture: MixtureJoint, margins: Sequence[Array], prior: float
 ) -> tuple[MixtureJoint, float]:
     """One EM pass over the reports: the next mixture, and the log-likelihood of the one given."""
     sums = [prior * np.repeat(m[:, None], len(mixture.weights), axis=1) for m in margins]
@@ -77,17 +79,17 @@ def step(
     return MixtureJoint(mixture.domain, sizes / sizes.sum(), tuple(tables)), value
 
 
-def log_likelihood(reports: Sequence[Stack], mixture: MixtureJoint) -> float:
+def log_likelihood(reports: Reports, mixture: MixtureJoint) -> float:
     """Of the reports under a mixture."""
     sizes = np.zeros(len(mixture.weights))
     return sum(_visit(stack, mixture, None, sizes) for stack in reports)
 
 
 def _visit(
-    stack: Stack, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+    stack: Stack | Cells, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
 ) -> float:
-    if stack.joint:
-        return _visit_joint(stack, mixture, sums, sizes)
+    if isinstance(stack, Cells):
+        return _visit_cells(stack, mixture, sums, sizes)
     classes = len(mixture.weights)
     phis = [seen.cells(mixture.tables) for seen in stack.seen]
     like = np.concatenate([s.likelihood(p) for s, p in zip(stack.seen, phis, strict=True)])
@@ -110,30 +112,28 @@ def _visit(
     return sum(p[0] for p in parts)
 
 
-def _visit_joint(
-    stack: Stack, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+def _visit_cells(
+    cells: Cells, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
 ) -> float:
-    (seen,) = stack.seen
-    signal, floor = float(seen.signal), float(seen.floor)
-    tables = np.concatenate(mixture.tables)
+    tables = np.concatenate([*mixture.tables, np.ones((1, len(mixture.weights)))])
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
         added, counted = np.zeros_like(tables), np.zeros(len(mixture.weights))
-        value = expect_joint(
-            stack.codes,
-            stack.counts,
+        value = expect_cells(
+            cells.rows,
+            cells.counts,
             start,
             stop,
             tables,
-            signal,
-            floor,
+            cells.signal,
+            cells.floor,
             mixture.weights,
             added,
             counted,
         )
         return value, added, counted
 
-    parts = in_parts(len(stack.counts), part)
+    parts = in_parts(len(cells.counts), part)
     if sums is not None:
         added = sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)

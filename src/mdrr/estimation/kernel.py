@@ -106,23 +106,23 @@ def add_rows(out: Any, values: Any, digits: Any, start: int, stop: int) -> None:
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def expect_joint(
+def expect_cells(
     rows: Any,
     counts: Any,
     start: int,
     stop: int,
     tables: Any,
-    signal: float,
-    floor: float,
+    signal: Any,
+    floor: Any,
     weights: Any,
     sums: Any,
     sizes: Any,
 ) -> float:
-    """The whole EM pass over reports of one constant cluster; returns their log-likelihood.
+    """The whole EM pass over reports that are one cell each; returns their log-likelihood.
 
     `rows: (k, a)` points into `tables: (Σr, Z)`, the distributions of all attributes stacked. With
     φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and w_z·s·φ_z over it is added to `sums`
-    at each of its attributes' categories.
+    at each of its attributes' categories. `signal` and `floor` are s and o of every report.
     """
     classes = weights.shape[0]
     attributes = rows.shape[1]
@@ -138,12 +138,12 @@ def expect_joint(
         total = 0.0
         for z in range(classes):
             total += truth[z]
-        total = signal * total + floor
+        total = signal[i] * total + floor[i]
         log_likelihood += counts[i] * np.log(total)
         factor = counts[i] / total
         for z in range(classes):
-            truth[z] *= signal * factor
-            sizes[z] += truth[z] + floor * factor * weights[z]
+            truth[z] *= signal[i] * factor
+            sizes[z] += truth[z] + floor[i] * factor * weights[z]
         for j in range(attributes):
             row = rows[i, j]
             for z in range(classes):

@@ -72,10 +72,10 @@ class MixtureJoint:
         if shapes != tuple((size, len(self.weights)) for size in self.domain.shape):
             raise EstimateError(f"tables of shapes {shapes} do not fit the domain")
         total = self.weights.sum() + sum(group.shares.sum() for group in self.pinned)
-        if not np.isclose(total, 1, atol=1e-6) or (self.weights < 0).any():
+        if not (abs(total - 1) <= 1e-6 and (self.weights >= 0).all()):
             raise EstimateError("the weights of a mixture are shares that sum to 1")
         for name, table in zip(self.domain.names, self.tables, strict=True):
-            if not np.allclose(table.sum(axis=0), 1, atol=1e-6) or (table < 0).any():
+            if not (np.abs(table.sum(axis=0) - 1) <= 1e-6).all() or not (table >= 0).all():
                 raise EstimateError(f"the classes' distributions of {name!r} do not sum to 1")
         for group in self.pinned:
             self._check(group)
