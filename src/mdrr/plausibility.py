@@ -6,7 +6,8 @@ report it has a mean between the sums of those bounds, and its tails, one person
 that mean, are below those of the binomial distribution with the same mean (Hoeffding 1956). The
 same holds for a category of an attribute, which is a set of codes, over all questionnaires that
 ask for it, and for a pair of codes of two clusters: what she reports of the one does not depend on
-what she reports of the other, so the bounds of a pair are products of the bounds of its parts.
+what she reports of the other, so the bounds of a pair are products of the bounds of its parts. Of
+public attributes the counts are known: they are never doubted, and bound what is reported beside.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import betainc
 
 from mdrr.design import Cluster, Design
-from mdrr.matrix import Array, Constant, Matrix
+from mdrr.matrix import Array, Constant, Matrix, Public
 from mdrr.tallies import Group, Tally, counted
 
 FALSE_ALARMS = 1e-4
@@ -158,6 +159,8 @@ def _pairs(design: Design) -> set[tuple[str, ...]]:
     for questionnaire in design.questionnaires:
         labelled = [c for c in questionnaire.clusters if c.matrix.reports_cells]
         for first, second in combinations(labelled, 2):
+            if isinstance(first.matrix, Public) and isinstance(second.matrix, Public):
+                continue
             size = first.matrix.outcomes * second.matrix.outcomes
             if size <= _PAIR_CELLS:
                 cells[first.attributes + second.attributes] = size
@@ -174,7 +177,8 @@ def _codes(group: Group, j: int, cluster: Cluster) -> _Seen:
         high = low + matrix.signal
     else:
         codes, counts = np.arange(size), group.marginal(j)
-        low, high = _bounds(matrix, (size,), 0)
+        exact = isinstance(matrix, Public)
+        low, high = (counts / n,) * 2 if exact else _bounds(matrix, (size,), 0)
     names, are_cells = cluster.attributes, matrix.reports_cells
     return _Seen(names, are_cells, size, codes.astype(np.int64), counts, n * low, n * high, n)
 

@@ -16,6 +16,7 @@ from mdrr.estimation.product import product
 from mdrr.estimation.project import Projection
 from mdrr.estimation.raking import rake
 from mdrr.estimation.result import Estimate
+from mdrr.estimation.strata import strata_of
 from mdrr.randomizer import Codes
 from mdrr.tallies import Tally
 
@@ -54,22 +55,30 @@ def adjust(
     base = product(tally, design, projection=projection)
     group = tally.groups[0]
     assert isinstance(base.joint, ProductJoint)
-    targets = [factor.values.ravel() for factor in base.joint.factors]
-    found = rake(group.codes, targets, group.counts, tolerance=tolerance, sweeps=sweeps)
+    homes = {cluster.attributes: at for at, cluster in enumerate(design.clusters)}
+    noisy = [factor for factor in base.joint.factors if factor.names[0] not in design.domain.public]
+    targets = [factor.values.ravel() for factor in noisy]
+    codes_of = [group.codes[homes[factor.names]] for factor in noisy]
+    strata = strata_of(base.evidence)
+    if strata is not None:  # what is public together is known; raked last, it is met exactly
+        targets.append(strata.shares)
+        codes_of.append(strata.of[0])
+    found = rake(codes_of, targets, group.counts, tolerance=tolerance, sweeps=sweeps)
     columns: dict[str, Codes] = {}
     for cluster, codes in zip(design.clusters, group.codes, strict=True):
         parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
         columns.update(zip(cluster.attributes, parts, strict=True))
     ordered = typed([columns[name] for name in design.domain.names], design.domain)
+    joint = MixtureJoint.of_records(design.domain, ordered, found.weights)
     return Estimate(
         domain=design.domain,
         n=tally.n,
         method="adjust",
-        joint=MixtureJoint.of_records(design.domain, ordered, found.weights),
+        joint=joint if strata is None else strata.settled(joint),
         evidence=base.evidence,
         notes={
             "projection": projection,
             "adjustment": found,
-            "unreached": tuple((design.clusters[j].name, code) for j, code in found.unreached),
+            "unreached": tuple(("+".join(noisy[j].names), code) for j, code in found.unreached),
         },
     )

@@ -11,7 +11,8 @@ freedom where noise is large in few directions, as after banded matrices), and a
 believed if it is beyond T, the one such that of the tables believed a tenth are expected to be
 chance (Benjamini & Hochberg 1995): few stand out of noisy reports and T is strict, most do where
 reports are nearly exact and T is lax. Single attributes have a T of their own; those reported
-through a banded matrix stay the model's, which is fitted to their likelihood. What is believed is
+through a banded matrix stay the model's, which is fitted to their likelihood, and those of public
+attributes alone are known and not looked at. What is believed is
 b² = e − T²/e, at most what can be: no cell is larger than its categories' shares, so that
 |true|² ≤ |m_j|² for every margin m_j, and b² ≤ min |m_j|² + |l|².
 """
@@ -27,7 +28,7 @@ import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from mdrr.estimation.evidence import Evidence, Names, is_banded
-from mdrr.estimation.project import nearest
+from mdrr.estimation.project import nearest, nearest_rows
 from mdrr.estimation.raking import fit_margins, margin_of
 from mdrr.estimation.unbiased import Unbiased
 from mdrr.matrix import Array
@@ -113,7 +114,8 @@ def assisted(model: Tables, evidence: Evidence) -> Assisted:
         gaps = {
             names: Gap(table, found)
             for names, table in starts.items()
-            if (found := evidence.table(names)) is not None and not is_banded(found)
+            if (found := evidence.table(names)) is not None
+            and not (found.exact or is_banded(found))
         }
         level = discoveries([gap.chance for gap in gaps.values()], _FALSE)
         for names, table in starts.items():
@@ -121,10 +123,21 @@ def assisted(model: Tables, evidence: Evidence) -> Assisted:
             tables[names] = table
             if weights[names]:
                 away = gaps[names].found.values - table
-                drawn = nearest(table + weights[names] * away)
-                margins = [tables[(name,)] for name in names]
+                margins = [tables[(name,)] for name in names] if width > 1 else []
+                drawn = proper(table + weights[names] * away, names, margins, evidence)
                 tables[names] = fit_margins(drawn, margins) if width > 1 else drawn
     return Assisted(tables, weights)
+
+
+def proper(values: Array, names: Names, margins: Sequence[Array], evidence: Evidence) -> Array:
+    """The nearest distribution; within each category of a public attribute, whose share is known.
+
+    So what is rare there is not lost in the noise of what is frequent elsewhere.
+    """
+    known = [name in evidence.design.domain.public for name in names]
+    if known == [True, False]:
+        return nearest_rows(values, margins[0])
+    return nearest_rows(values.T, margins[1]).T if known == [False, True] else nearest(values)
 
 
 def mixed(parts: Sequence[tuple[Tables, float, float]], names: Iterable[Names]) -> Tables:

@@ -21,6 +21,7 @@ from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.pairwise import axes_tables, carried, product_tables
 from mdrr.estimation.records import with_records
 from mdrr.estimation.result import Estimate
+from mdrr.estimation.strata import Strata, strata_of
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
@@ -82,23 +83,36 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     classes = None if classes is None else whole("classes", classes, 1, EstimateError)
     evidence = Evidence(tally, design)
     halves = evidence.halves(seed)
+    strata = strata_of(evidence)
+    seen = evidence if strata is None else strata.merged
+    seen_halves = halves if strata is None else seen.halves(seed)
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
     together = has_jointly(design) or banded
     reports = sum(len(group.counts) for group in tally.groups)
     if together or classes is not None or reports <= _MOST_REPORTS:
-        found = fitted(evidence, halves, classes=classes, seed=seed)
-    base = None if found is None else with_records(found.mixture, tally, design)
-    models, axes = _models(evidence, halves, found, base)
+        found = fitted(seen, seen_halves, classes=classes, seed=seed)
+    base = None if found is None else _recorded(found.mixture, seen, strata)
+    crossed = () if found is None else found.choice.crossed
+    others = [
+        _recorded(mixture, half, strata)
+        for half, mixture in zip(seen_halves or () if crossed else (), crossed, strict=True)
+    ]
+    models, axes = _models(evidence, halves, base, others)
     alone, shares = _shares(models, halves, together, banded)
     weights, parts = [], []
     for model, one, two in zip(models, alone, shares, strict=True):
         drawn = assisted(model.tables, evidence)
         parts.append((drawn.tables, one, two))
-        some = [w for names, w in drawn.weights.items() if len(names) == min(len(design.domain), 2)]
+        some = [
+            w
+            for names, w in drawn.weights.items()
+            if len(names) == min(len(design.domain), 2)
+            and not set(names) <= {*design.domain.public}
+        ]
         weights.append(float(np.mean(some)) if some else 0.0)
     tables = mixed(parts, models[0].tables)
-    joint = _joint(evidence, tables, base, seed)
+    joint = _joint(evidence, tables, base, strata, seed)
     names = [model.name for model in models]
     weight = float(np.dot(shares if len(design.domain) > 1 else alone, weights))
     notes = {
@@ -114,7 +128,19 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     return Estimate(design.domain, tally.n, "auto", joint.joint, evidence, notes)
 
 
-def _joint(evidence: Evidence, tables: Tables, base: MixtureJoint | None, seed: int) -> Carried:
+def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata | None) -> MixtureJoint:
+    """Latent classes with nearly exact reports as records, over the whole domain."""
+    joint = with_records(mixture, seen.tally, seen.design)
+    return joint if strata is None else strata.among(seen).spread(joint)
+
+
+def _joint(
+    evidence: Evidence,
+    tables: Tables,
+    base: MixtureJoint | None,
+    strata: Strata | None,
+    seed: int,
+) -> Carried:
     """One joint for all tables: made of records where most people's are known, else of classes.
 
     Classes made for the pairs are told by EM what reports say of more attributes at once: each pass
@@ -122,23 +148,25 @@ def _joint(evidence: Evidence, tables: Tables, base: MixtureJoint | None, seed: 
     """
     pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
     if base is not None and len(evidence.design.domain) > 2:
-        if 1 - float(base.weights.sum()) >= _KNOWN:
-            return refitted(base, pairs)
-        reports, joint = (
-            stacks(evidence.tally, evidence.design),
-            carried(evidence, tables, seed).joint,
-        )
+        public = () if strata is None else strata.places
+        records = (group for group in base.pinned if group.places != public)
+        if sum(float(group.shares.sum()) for group in records) >= _KNOWN:
+            return refitted(base, pairs, strata)
+        joint = carried(evidence, tables, seed).joint
+        seen = evidence if strata is None else strata.merged
+        joint = joint if strata is None else strata.gathered(joint)
+        reports = stacks(seen.tally, seen.design)
         for _ in range(_PASSES):
-            joint, _likely = step(reports, joint, evidence.margins, _FAINT)
-        return refitted(joint, pairs)
+            joint, _likely = step(reports, joint, seen.margins, _FAINT)
+        return refitted(joint if strata is None else strata.spread(joint), pairs, strata)
     return carried(evidence, tables, seed)
 
 
 def _models(
     evidence: Evidence,
     halves: Halves | None,
-    found: Classes | None,
     base: MixtureJoint | None,
+    crossed: Sequence[MixtureJoint],
 ) -> tuple[list[Model], int]:
     """Every model of everyone's reports and of each half's; and how many axes there are."""
     pairs, some = evidence.pairs, some_of(evidence.pairs)
@@ -161,11 +189,7 @@ def _models(
                 tuple(axes_tables(h, a, some) for h, a in zip(each, of_halves, strict=True)),
             )
         )
-    if found is not None and base is not None:
-        crossed = [
-            with_records(mixture, half.tally, half.design)
-            for half, mixture in zip(each, found.choice.crossed, strict=False)
-        ]
+    if base is not None:
         models.append(
             Model("latent", _tables(base, pairs), tuple(_tables(m, some) for m in crossed))
         )
@@ -212,7 +236,7 @@ def _shares(
         for f in (0, 1):
             for names in drawn[f][0]:
                 held = halves[1 - f].table(names) if len(names) == width else None
-                if held is None:
+                if held is None or held.exact:
                     continue
                 noise = float(held.variances(population=True).sum())
                 randomized, total = randomized + float(held.variances().sum()), total + noise

@@ -34,7 +34,8 @@ class Interactions:
     """Unbiased interactions of all pairs as one symmetric matrix, a block per pair.
 
     Arguments:
-        values: Δ of every pair divided by v, zero where nobody reported both.
+        values: Δ of every pair divided by v, zero where nobody reported both, and where both are
+            public: that table is known, and axes need not explain it.
         precision: 1/v of every pair of attributes, zero likewise; v is the variance of one
             interaction, of which a pair has (r−1)(s−1).
         starts: where each attribute's rows begin, and the end.
@@ -82,7 +83,7 @@ def interactions(evidence: Evidence) -> Interactions:
     domain = evidence.design.domain
     for first, second in evidence.pairs:
         found = evidence.table((first, second))
-        if found is None:
+        if found is None or found.exact:
             continue
         i, j = domain.index(first), domain.index(second)
         table = found.values - np.outer(margins[i], margins[j])
@@ -122,7 +123,7 @@ def fit_axes(
         passes: the most passes over the attributes.
         tolerance: stop when no loading moves further than this.
     """
-    flat = np.concatenate(margins)
+    flat = np.maximum(np.concatenate(margins), _LEAST)
     start = leading(seen, flat, axes)
     size = start.shape[1]
     parts = seen.parts

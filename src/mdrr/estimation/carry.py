@@ -18,6 +18,7 @@ from scipy import sparse
 from mdrr.domain import Domain
 from mdrr.estimation.em import random_start
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
+from mdrr.estimation.strata import Strata
 from mdrr.matrix import Array
 
 _CLASSES = 128
@@ -71,14 +72,16 @@ def from_tables(
     targets: Mapping[tuple[str, str], Array],
     *,
     seed: int = 0,
+    strata: Strata | None = None,
 ) -> Carried:
-    """A joint with the given pair tables, made of classes alone.
+    """A joint with the given pair tables, made of classes alone, or of classes within strata.
 
     Arguments:
         domain: over what.
         margins: every attribute's distribution.
         targets: tables of pairs of attributes, all with those margins.
         seed: for the random starts.
+        strata: the combinations of public answers, if any; their shares are kept exactly.
     """
     singles = [margins[name] for name in domain.names]
     if len(domain) == 1:
@@ -86,16 +89,18 @@ def from_tables(
     if len(domain) == 2 and targets:
         (table,) = targets.values()
         codes = np.unravel_index(np.flatnonzero(table), table.shape)
-        return Carried(MixtureJoint.of_records(domain, codes, table[codes]), 0.0, 0)
-    if _independent(margins, targets):
+        pair = MixtureJoint.of_records(domain, codes, table[codes])
+        return Carried(pair if strata is None else strata.settled(pair), 0.0, 0)
+    unknown = {k: table for k, table in targets.items() if not set(k) <= set(domain.public)}
+    if _independent(margins, unknown):
         product = MixtureJoint(domain, np.ones(1), tuple(margin[:, None] for margin in singles))
-        return Carried(product, 0.0, 0)
+        return Carried(product if strata is None else strata.pinned(product), 0.0, 0)
     blocks = _Blocks.make(domain, targets)
     sweeps = int(min(_SWEEPS, max(_WORK / _STARTS / (4 * blocks.wanted.size * _CLASSES), 20)))
-    runs = [
-        _climbed(random_start(domain, singles, _CLASSES, seed + start), blocks, sweeps)
-        for start in range(_STARTS)
-    ]
+    starts = [random_start(domain, singles, _CLASSES, seed + start) for start in range(_STARTS)]
+    if strata is not None:
+        starts = [strata.pinned(start) for start in starts]
+    runs = [_climbed(start, blocks, sweeps, strata) for start in starts]
     joint = average([run.joint for run in runs])
     return Carried(joint, max(run.distance for run in runs), sweeps)
 
@@ -107,14 +112,19 @@ def _independent(margins: Mapping[str, Array], targets: Mapping[tuple[str, str],
     )
 
 
-def refitted(joint: MixtureJoint, targets: Mapping[tuple[str, str], Array]) -> Carried:
+def refitted(
+    joint: MixtureJoint, targets: Mapping[tuple[str, str], Array], strata: Strata | None = None
+) -> Carried:
     """A joint with records made to carry the given pair tables, from where it stands."""
-    return _climbed(joint, _Blocks.make(joint.domain, targets), _RECORD_SWEEPS)
+    return _climbed(joint, _Blocks.make(joint.domain, targets), _RECORD_SWEEPS, strata)
 
 
-def _climbed(joint: MixtureJoint, blocks: _Blocks, sweeps: int) -> Carried:
-    """EM with longer steps, as long as they bring the tables nearer."""
+def _climbed(
+    joint: MixtureJoint, blocks: _Blocks, sweeps: int, strata: Strata | None = None
+) -> Carried:
+    """EM with longer steps, as long as they bring the tables nearer; strata keep their shares."""
     records = _Records.make(joint, blocks)
+    of = None if strata is None else np.concatenate(strata.within(joint))
     weights, theta, shares = joint.weights, np.concatenate(joint.tables), records.shares
     seen = blocks.wanted > 0
     distance, stride, done = np.inf, 1.0, 0
@@ -132,8 +142,11 @@ def _climbed(joint: MixtureJoint, blocks: _Blocks, sweeps: int) -> Carried:
         grown = (theta * pulled).sum(axis=0) / (2 * blocks.pairs)
         weights = weights * grown**stride
         shares = shares * (records.grown(theta, ratio) / blocks.pairs) ** stride
-        total = float(weights.sum() + shares.sum())
-        weights, shares = weights / total, shares / total
+        if strata is None or of is None:
+            total = float(weights.sum() + shares.sum())
+            weights, shares = weights / total, shares / total
+        else:
+            shares = strata.scaled(of, shares)
         theta = _stepped(theta, gained, stride, blocks)
         done += 1
     tables = tuple(np.split(theta, blocks.starts[1:-1]))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.kernel import add_rows, in_parts, multiply_rows
-from mdrr.matrix import Array, Constant
+from mdrr.matrix import Array, Constant, Public
 from mdrr.tallies import Group, Tally
 
 _MOST_ENTRIES = 2**26
@@ -58,7 +58,7 @@ class Seen:
 
     def collect(self, phi: Array, likelihood: Array, tallied: Array, sums: Sequence[Array]) -> None:
         """Add to each attribute's sums the responsibilities that are the truth's share."""
-        truths = tallied / likelihood
+        truths = np.divide(tallied, likelihood, out=np.zeros_like(tallied), where=likelihood > 0)
         truths = self.signal * truths if isinstance(self.signal, float) else self.signal.T @ truths
         truths *= phi
         for j, digits in zip(self.attributes, self.digits, strict=True):
@@ -135,7 +135,7 @@ def _stack(group: Group, clusters: Sequence[Cluster], design: Design) -> Stack:
 def _seen(cluster: Cluster, codes: npt.NDArray[np.int64], design: Design) -> Seen:
     shape, matrix = design.shape(cluster), cluster.matrix
     attributes = tuple(design.domain.index(name) for name in cluster.attributes)
-    if isinstance(matrix, Constant):
+    if isinstance(matrix, Constant | Public):
         return Seen(attributes, _digits(codes, shape), matrix.floor, matrix.signal)
     if matrix.cells * len(codes) > _MOST_ENTRIES:
         raise EstimateError(

@@ -21,6 +21,9 @@ from mdrr.matrix import Array
 
 Reports: TypeAlias = Sequence[Stack | Cells]
 
+_PEOPLE = 10.0
+"""A stratum of public answers has the classes' shares of 10·α people before anyone is looked at."""
+
 
 @dataclass(frozen=True, eq=False)
 class Fit:
@@ -68,6 +71,8 @@ def step(
 ) -> tuple[MixtureJoint, float]:
     """One EM pass over the reports: the next mixture, and the log-likelihood of the one given."""
     sums = [prior * np.repeat(m[:, None], len(mixture.weights), axis=1) for m in margins]
+    for name in mixture.domain.public:  # strata: so many more people each, in the classes' shares
+        sums[mixture.domain.index(name)][:] = _PEOPLE * prior * mixture.weights
     sizes = np.full(len(mixture.weights), prior)
     value = 0.0
     for stack in reports:

@@ -18,7 +18,7 @@ from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
 from mdrr.estimation.update import Stacked, Update, smoothed_update
 from mdrr.masks import MOST_CELLS
-from mdrr.matrix import Array, Banded, Matrix
+from mdrr.matrix import Array, Banded, Matrix, Public
 from mdrr.tallies import Group, Tally
 
 Names = tuple[str, ...]
@@ -78,10 +78,10 @@ class Evidence:
         ]
 
     def apart(self, names: Names) -> int | None:
-        """In how few separate answers somebody reported all of the attributes; None if nobody."""
+        """In how few noisy answers somebody reported all of the attributes; None if nobody."""
         counts = [
             sum(
-                not set(names).isdisjoint(c.attributes)
+                not (set(names).isdisjoint(c.attributes) or isinstance(c.matrix, Public))
                 for c in self.design.questionnaires[q].clusters
             )
             for q in self._asking(names)
@@ -126,7 +126,7 @@ class Evidence:
 
     @cached_property
     def margins(self) -> tuple[Array, ...]:
-        """Every attribute's own distribution, proper and positive.
+        """Every attribute's own distribution, proper and positive; a public one's as reported.
 
         The posterior mean of the unbiased one; smoothed EM after banded matrices.
         """
@@ -136,6 +136,8 @@ class Evidence:
         found = self.table((name,))
         if found is None:
             raise EstimateError(f"nobody has reported {name!r} yet: it cannot be estimated")
+        if found.exact:
+            return found.values
         smooth = smoothed(found)
         if smooth is None:
             return posterior_mean(found.values, np.sqrt(found.variances(population=True)))

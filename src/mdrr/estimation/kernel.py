@@ -75,6 +75,7 @@ def expect(
         total = 0.0
         for z in range(classes):
             total += share[z]
+        total = max(total, 1e-300)  # no class has such a person: a public answer it never saw
         log_likelihood += counts[i] * (np.log(total) + scale)
         factor = counts[i] / total
         for z in range(classes):

@@ -19,6 +19,7 @@ from mdrr.estimation.em import Fit, em, log_likelihood, random_start, step
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.mixture import MixtureJoint, average
 from mdrr.estimation.result import Estimate
+from mdrr.estimation.strata import strata_of
 from mdrr.tallies import Tally
 
 CLASSES = (1, 2, 5, 15, 40)
@@ -93,7 +94,8 @@ def latent(
         seed: for the starts and the choice of held-out reports.
 
     Returns:
-        An estimate whose joint is a mixture of products.
+        An estimate whose joint is a mixture of products, within each combination of public
+        answers if there are any.
     """
     evidence = Evidence(tally, design)
     classes = None if classes is None else whole("classes", classes, 1, EstimateError)
@@ -101,16 +103,19 @@ def latent(
     fits, seed = whole("fits", fits, 1, EstimateError), whole("seed", seed, 0, EstimateError)
     if not (is_number(prior) and prior >= 0):
         raise EstimateError(f"prior={prior!r} must be a number, not negative")
+    strata = strata_of(evidence)
+    seen = evidence if strata is None else strata.merged
     found = fitted(
-        evidence,
-        None if classes and passes else evidence.halves(seed),
+        seen,
+        None if classes and passes else seen.halves(seed),
         classes=classes,
         passes=passes,
         fits=fits,
         prior=float(prior),
         seed=seed,
     )
-    return Estimate(design.domain, tally.n, "latent", found.mixture, evidence, found.notes)
+    joint = found.mixture if strata is None else strata.spread(found.mixture)
+    return Estimate(design.domain, tally.n, "latent", joint, evidence, found.notes)
 
 
 def fitted(

@@ -259,11 +259,17 @@ def _classes(
 
 
 def average(mixtures: Sequence[MixtureJoint]) -> MixtureJoint:
-    """The mean of several mixtures over one domain: again a mixture, of all their classes."""
+    """The mean of several mixtures over one domain: again a mixture, of all their classes.
+
+    They have the same records, if any, each with its own shares.
+    """
     if len({mixture.domain for mixture in mixtures}) != 1:
         raise EstimateError("only mixtures over one domain have a mean")
     weights = np.concatenate([m.weights for m in mixtures]) / len(mixtures)
     tables = zip(*(m.tables for m in mixtures), strict=True)
-    return MixtureJoint(
-        mixtures[0].domain, weights, tuple(np.concatenate(parts, axis=1) for parts in tables)
-    )
+    pinned = []
+    for groups in zip(*(m.pinned for m in mixtures), strict=True):
+        shares = np.concatenate([group.shares for group in groups], axis=1) / len(mixtures)
+        pinned.append(Pinned(groups[0].places, groups[0].codes, shares))
+    joined = tuple(np.concatenate(parts, axis=1) for parts in tables)
+    return MixtureJoint(mixtures[0].domain, weights, joined, tuple(pinned))

@@ -12,13 +12,13 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
-from mdrr.estimation.assisted import Tables, assisted
+from mdrr.estimation.assisted import Tables, assisted, proper
 from mdrr.estimation.axes import Axes, confirmed
 from mdrr.estimation.carry import Carried, from_tables
 from mdrr.estimation.evidence import Evidence, Names
-from mdrr.estimation.project import nearest
 from mdrr.estimation.raking import fit_margins
 from mdrr.estimation.result import Estimate
+from mdrr.estimation.strata import strata_of
 from mdrr.tallies import Tally
 
 
@@ -62,11 +62,14 @@ def correspondence(tally: Tally, design: Design, *, axes: int = 8, seed: int = 0
 
 
 def product_tables(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> Tables:
-    """Every attribute's distribution, and some pairs as if they were independent."""
+    """Every attribute's distribution, and some pairs as if independent; public pairs are known."""
     margins = dict(zip(evidence.design.domain.names, evidence.margins, strict=True))
     tables: dict[Names, np.ndarray] = {(name,): margin for name, margin in margins.items()}
+    public = evidence.design.domain.public
     for first, second in pairs:
-        tables[first, second] = np.outer(margins[first], margins[second])
+        known = evidence.table((first, second)) if {first, second} <= set(public) else None
+        independent = np.outer(margins[first], margins[second])
+        tables[first, second] = independent if known is None else known.values
     return tables
 
 
@@ -76,7 +79,7 @@ def axes_tables(evidence: Evidence, axes: Axes, pairs: Sequence[tuple[str, str]]
     domain = evidence.design.domain
     for first, second in pairs:
         delta = axes.interaction(domain.index(first), domain.index(second))
-        if delta.any():
+        if delta.any() and not {first, second} <= set(domain.public):
             margins = [tables[(name,)] for name in (first, second)]
             table = np.maximum(tables[first, second] + delta, 0.0)
             tables[first, second] = fit_margins(table, margins)
@@ -89,7 +92,8 @@ def _proper(model: Tables, evidence: Evidence) -> Tables:
     for names in model:
         found = evidence.table(names) if len(names) == 2 else None
         if found is not None:
-            tables[names] = fit_margins(nearest(found.values), [model[(n,)] for n in names])
+            margins = [model[(name,)] for name in names]
+            tables[names] = fit_margins(proper(found.values, names, margins, evidence), margins)
     return tables
 
 
@@ -106,4 +110,5 @@ def carried(evidence: Evidence, tables: Tables, seed: int = 0) -> Carried:
     """One joint with the given tables of single attributes and pairs."""
     margins = {names[0]: table for names, table in tables.items() if len(names) == 1}
     pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
-    return from_tables(evidence.design.domain, margins, pairs, seed=seed)
+    strata = strata_of(evidence)
+    return from_tables(evidence.design.domain, margins, pairs, seed=seed, strata=strata)

@@ -34,7 +34,8 @@ def product(
             smoothed EM instead, whose inverse would be mostly noise.
 
     Returns:
-        An estimate whose joint is a product of factors. It assumes that clusters are independent.
+        An estimate whose joint is a product of factors. It assumes that clusters are independent,
+        but for public attributes: their joint distribution is known and is one factor.
     """
     evidence = Evidence(tally, design)
     if projection == "bayes" and len(design.questionnaires) > 1:
@@ -46,6 +47,10 @@ def product(
     else:
         homes = [(name,) for name in design.domain.names]
     factors, smoothing = [], {}
+    public = design.domain.public
+    if len(public) > 1 and (known := evidence.table(public)) is not None:
+        factors.append(Factor(public, known.values))
+        homes = [names for names in homes if names[0] not in public]
     for names in homes:
         found = evidence.table(names) if len(names) == 1 else None
         if len(names) == 1 and found is None:

@@ -49,6 +49,21 @@ def nearest(values: Array) -> Array:
     return np.asarray(projected / projected.sum())
 
 
+def nearest_rows(values: Array, masses: Array) -> Array:
+    """The same for each row of a table on its own, whose sum is known.
+
+    >>> nearest_rows(np.array([[0.35, 0.25, -0.1], [0.1, 0.3, 0.1]]), np.array([0.5, 0.5])).round(2)
+    array([[0.3, 0.2, 0. ],
+           [0.1, 0.3, 0.1]])
+    """
+    sums = np.cumsum(np.sort(values, axis=1)[:, ::-1], axis=1) - masses[:, None]
+    ranks = np.arange(1, values.shape[1] + 1)
+    shifts = (sums / ranks).max(axis=1, keepdims=True)
+    projected = np.maximum(values - shifts, 0)
+    totals = projected.sum(axis=1, keepdims=True)
+    return np.asarray(projected * (masses[:, None] / np.where(totals > 0, totals, 1)))
+
+
 PROJECTIONS: dict[str, Callable[[Array], Array]] = {"euclidean": nearest, "clip": clip_rescale}
 
 

@@ -9,10 +9,11 @@ class): one step of EM from the classes towards the reports themselves.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.estimation.mixture import MixtureJoint, Pinned
-from mdrr.matrix import Array, Constant, Through
+from mdrr.matrix import Array, Constant, Public, Through
 from mdrr.randomizer import smallest_unsigned
 from mdrr.tallies import Group, Tally
 
@@ -28,27 +29,37 @@ _CHUNK = 16_384
 def with_records(mixture: MixtureJoint, tally: Tally, design: Design) -> MixtureJoint:
     """The mixture, with the reports that are nearly records as such.
 
+    Where one attribute is public (`mdrr.estimation.strata` makes it the last) every record holds
+    it, and what stays with the classes stays with them in each of its categories.
+
     Arguments:
         mixture: latent classes fitted to the reports.
         tally: the reports.
         design: how they were made.
     """
-    weights = np.zeros_like(mixture.weights)
+    strata = mixture.tables[-1] if design.domain.public else np.ones((1, len(mixture.weights)))
+    left = np.zeros_like(strata)
     groups: list[Pinned] = []
     for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
         if not group.n:
             continue
         pins = _wide(questionnaire, design)
         if not pins:
-            weights += group.n / tally.n * mixture.weights
+            left += group.n / tally.n * mixture.weights * strata
             continue
-        known, left = _records(mixture, tally.n, group, questionnaire, design, pins)
-        weights += left
+        known, rest = _records(mixture, tally.n, group, questionnaire, design, pins)
+        np.add.at(left, *rest)
         groups.append(known)
     if not groups:
         return mixture
-    weights, groups = _trimmed(weights, groups, 1 / tally.n)
-    return MixtureJoint(mixture.domain, weights, mixture.tables, tuple(groups))
+    left, groups = _trimmed(left, groups, 1 / tally.n)
+    if not design.domain.public:
+        return MixtureJoint(mixture.domain, left[0], mixture.tables, tuple(groups))
+    last = len(design.domain) - 1
+    codes = np.arange(len(left)).astype(smallest_unsigned(max(design.domain.shape)))[:, None]
+    groups.append(Pinned((last,), codes, left))
+    none = np.zeros_like(mixture.weights)
+    return MixtureJoint(mixture.domain, none, mixture.tables, tuple(groups))
 
 
 def _wide(questionnaire: Questionnaire, design: Design) -> list[int]:
@@ -64,6 +75,8 @@ def _wide(questionnaire: Questionnaire, design: Design) -> list[int]:
         together *= keep
         if not chosen or together >= 0.5:
             chosen.append(at)
+    if chosen:
+        chosen += [j for j, c in enumerate(questionnaire.clusters) if isinstance(c.matrix, Public)]
     return sorted(chosen)
 
 
@@ -74,10 +87,12 @@ def _records(
     questionnaire: Questionnaire,
     design: Design,
     pins: list[int],
-) -> tuple[Pinned, Array]:
-    """One questionnaire's records, and what of its people stays with the classes."""
-    codes, shares = [], []
-    left = np.zeros_like(mixture.weights)
+) -> tuple[Pinned, tuple[npt.NDArray[np.int64], Array]]:
+    """One questionnaire's records; and what of its people stays with the classes, in which stratum.
+
+    Without a public attribute there is one stratum, 0.
+    """
+    codes, shares, rests, strata = [], [], [], []
     for start in range(0, len(group.counts), _CHUNK):
         rows = slice(start, start + _CHUNK)
         like = np.repeat(mixture.weights[None], len(group.counts[rows]), axis=0)
@@ -85,12 +100,18 @@ def _records(
         for at, cluster in enumerate(questionnaire.clusters):
             both, told = _told(mixture, cluster, group.codes[at][rows], design)
             like *= both
-            if at in pins:
+            if at in pins and not isinstance(cluster.matrix, Public):
                 true *= told / both
-        like *= (group.counts[rows] / people / like.sum(axis=1))[:, None]
+        sums = np.maximum(like.sum(axis=1), 1e-300)
+        like *= (group.counts[rows] / people / sums)[:, None]
         known = like * true
         kept = known.sum(axis=1) > _FAINT / people
-        left += like.sum(axis=0) - known[kept].sum(axis=0)
+        rests.append(np.where(kept[:, None], like - known, like))
+        strata.append(
+            group.codes[-1][rows].astype(np.int64)
+            if design.domain.public
+            else np.zeros(len(like), dtype=np.int64)
+        )
         shares.append(known[kept])
         codes.append(
             np.concatenate(
@@ -107,7 +128,7 @@ def _records(
     whole = np.concatenate(codes)[:, order]
     typed = whole.astype(smallest_unsigned(max(design.domain.shape)))
     pinned = Pinned(tuple(sorted(places)), typed, np.concatenate(shares))
-    return pinned, left
+    return pinned, (np.concatenate(strata), np.concatenate(rests))
 
 
 def _digits(cluster: Cluster, codes: Array, design: Design) -> Array:
@@ -120,7 +141,7 @@ def _told(
     """P(code | class), and the part of it that is the truth's: `(k, Z)` each."""
     places = [design.domain.index(name) for name in cluster.attributes]
     shape = design.shape(cluster)
-    if isinstance(cluster.matrix, Constant):
+    if isinstance(cluster.matrix, Constant | Public):
         cells = np.unravel_index(codes.astype(np.int64), shape)
         told = np.full((len(codes), len(mixture.weights)), cluster.matrix.signal)
         for j, digits in zip(places, cells, strict=True):
@@ -136,17 +157,18 @@ def _told(
     return both, both
 
 
-def _trimmed(weights: Array, groups: list[Pinned], person: float) -> tuple[Array, list[Pinned]]:
-    """Only the most telling records, where there are too many."""
+def _trimmed(left: Array, groups: list[Pinned], person: float) -> tuple[Array, list[Pinned]]:
+    """Only the most telling records, where there are too many; what is left of the others."""
     sizes = [group.shares.sum(axis=1) for group in groups]
     every = np.sort(np.concatenate(sizes))[::-1]
     least = every[_MOST_RECORDS] if len(every) > _MOST_RECORDS else 0.0
     kept = []
     for group, size in zip(groups, sizes, strict=True):
         some = size > least
-        weights = weights + group.shares[~some].sum(axis=0)
         if some.any() and group.shares[some].sum() > person:
             kept.append(Pinned(group.places, group.codes[some], group.shares[some]))
         else:
-            weights = weights + group.shares[some].sum(axis=0)
-    return weights, kept
+            some[:] = False
+        strata = group.codes[:, -1].astype(np.int64) if len(left) > 1 else np.zeros(len(some), int)
+        np.add.at(left, strata[~some], group.shares[~some])
+    return left, kept

@@ -17,7 +17,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.masks import MOST_CELLS, cells_shape
-from mdrr.matrix import Array, Through
+from mdrr.matrix import Array, Public, Through
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Tally
 
@@ -93,6 +93,11 @@ class Unbiased:
         """The table: it sums to 1, cells may be negative."""
         parts = [share * view.table() for share, view in zip(self.shares, self.views, strict=True)]
         return np.asarray(sum(parts))
+
+    @property
+    def exact(self) -> bool:
+        """Whether all attributes are public: the table is then known, not estimated."""
+        return all(isinstance(a.matrix, Public) for view in self.views for a in view.axes)
 
     @property
     def evenness(self) -> float:

@@ -40,6 +40,8 @@ _ROOM = 0.02
 """How far an interval reaches beyond a point estimate that would be its end, as a share of it."""
 _TURNS = 3
 """How often an end is looked for again with the skewness that the last one would have."""
+_SAME = 1e-9
+"""Shares nearer than this differ by rounding alone."""
 _BEFORE = 4.0
 """As how many directions of noise the belief counts that a point estimate follows the unbiased one:
 of a table with few cells, the distance between the two says little."""
@@ -107,7 +109,8 @@ def bounds(
 
     Where nobody reported all of the set's attributes together, its parts that somebody did report
     bound it: it is no larger than any of them, and no smaller than what they must have in common
-    (Fréchet). Such an interval is wide, and nothing narrower could be promised.
+    (Fréchet). Such an interval is wide, and nothing narrower could be promised. What public
+    attributes say of the people is known: it has no width, and nothing within it is larger.
     """
     parts = _answerable(evidence, query)
     if parts is None:
@@ -116,14 +119,32 @@ def bounds(
         return 1.0, 1.0
     each = 1 - (1 - level) / len(parts)
     ends = []
+    certain = of == "people" and all(found.exact for _, found in parts)
     for part, found in parts:
+        if of == "people" and found.exact:
+            share = float(found.values[part.mask()].sum())
+            ends.append((share, share))
+            continue
         table = look(part.attributes)
         z = reach(each, agreement(found, table, of))
         ends.append(deviation_of(found, table, part.mask(), of).within(z))
     low = max(sum(low for low, _ in ends) - (len(ends) - 1), 0.0)
     high = min(high for _, high in ends)
-    room = _ROOM * min(value, 1 - value)
+    if of == "people":
+        high = min(high, public_share(evidence, query))
+    if certain and abs(low - value) < _SAME > abs(high - value):
+        return value, value
+    room = 0.0 if certain else _ROOM * min(value, 1 - value)
     return min(low, value - room), max(high, value + room)
+
+
+def public_share(evidence: Evidence, query: Query) -> float:
+    """The share of people who meet what a query asks of public attributes: it is known."""
+    public = evidence.design.domain.public
+    terms = tuple(term for term in query.terms if set(term.names) <= set(public))
+    part = Query(query.domain, terms)
+    found = evidence.table(part.attributes) if terms else None
+    return 1.0 if found is None else min(float(found.values[part.mask()].sum()), 1.0)
 
 
 def agreement(found: Unbiased, table: Array, of: Of) -> float:
@@ -166,7 +187,8 @@ def _answerable(evidence: Evidence, query: Query) -> list[tuple[Query, Unbiased]
     for term in query.terms:
         for at, (part, _) in enumerate(parts):
             joined = Query(query.domain, (*part.terms, term))
-            if (evidence.apart(joined.attributes) or _APART + 1) > _APART:
+            apart = evidence.apart(joined.attributes)
+            if apart is None or apart > _APART:
                 continue
             if (found := evidence.table(joined.attributes)) is not None:
                 parts[at] = joined, found

@@ -1,0 +1,189 @@
+"""Strata: the combinations of public answers, whose shares are known and not estimated.
+
+Every report holds its person's public answers. So a joint is a distribution of the others within
+each stratum g, and the strata have the shares n_g/n that were reported: in `MixtureJoint`, records
+on which the public answers are pinned. The latent class fit sees all public attributes as one whose
+categories are the strata. Its classes are then free in each stratum, w(z | g), and none is spent on
+how public answers go together, which is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.domain import Attribute, Domain
+from mdrr.errors import EstimateError
+from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.mixture import MixtureJoint, Pinned
+from mdrr.matrix import Array, Public
+from mdrr.randomizer import cells_of, smallest_unsigned
+from mdrr.tallies import Group, Tally
+
+_MOST = 2**15
+"""The most strata: each has a weight in every class."""
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """The k combinations of public answers that were reported.
+
+    Arguments:
+        evidence: the reports.
+        places: the public attributes' places in the domain.
+        codes: their categories, `(k, places)`, in lexicographic order.
+        shares: n_g/n, `(k,)`.
+        of: the stratum of each distinct report, one array per questionnaire.
+    """
+
+    evidence: Evidence
+    places: tuple[int, ...]
+    codes: npt.NDArray[np.int64]
+    shares: Array
+    of: tuple[npt.NDArray[np.int64], ...]
+
+    @property
+    def _domain(self) -> Domain:
+        return self.evidence.design.domain
+
+    def find(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The stratum of some combinations of public answers, `(k, places)` to `(k,)`."""
+        sizes = [self._domain.shape[j] for j in self.places]
+        return np.searchsorted(cells_of(list(self.codes.T), sizes), cells_of(list(codes.T), sizes))
+
+    def within(self, joint: MixtureJoint) -> tuple[npt.NDArray[np.int64], ...]:
+        """The stratum of every record of a joint, group by group."""
+        found = []
+        for group in joint.pinned:
+            at = [group.places.index(j) for j in self.places]
+            found.append(self.find(group.codes[:, at].astype(np.int64)))
+        return tuple(found)
+
+    def scaled(self, of: npt.NDArray[np.int64], shares: Array) -> Array:
+        """Shares of records and classes, `(k, Z)`, scaled until each stratum has its own share."""
+        masses = np.bincount(of, shares.sum(axis=1), len(self.shares))
+        return np.asarray(shares * (self.shares / np.maximum(masses, _LEAST))[of][:, None])
+
+    def pinned(self, joint: MixtureJoint) -> MixtureJoint:
+        """Classes alone, made classes within each stratum: w(z | g) ∝ w_z Π θ_zj(g_j)."""
+        shares = np.repeat(joint.weights[None], len(self.shares), axis=0)
+        for at, j in enumerate(self.places):
+            shares = shares * np.maximum(joint.tables[j], _LEAST**0.1)[self.codes[:, at]]
+        shares = self.scaled(np.arange(len(self.shares)), shares)
+        group = Pinned(self.places, self._typed(self.codes), shares)
+        return MixtureJoint(self._domain, np.zeros_like(joint.weights), joint.tables, (group,))
+
+    def settled(self, joint: MixtureJoint) -> MixtureJoint:
+        """A joint of records that hold all public answers, with each stratum's share exact."""
+        of = self.within(joint)
+        shares = np.concatenate([group.shares for group in joint.pinned])
+        shares = self.scaled(np.concatenate(of), shares)
+        parts = np.split(shares, np.cumsum([len(each) for each in of])[:-1])
+        groups = zip(joint.pinned, parts, strict=True)
+        pinned = tuple(Pinned(group.places, group.codes, part) for group, part in groups)
+        return MixtureJoint(joint.domain, joint.weights, joint.tables, pinned)
+
+    @cached_property
+    def merged(self) -> Evidence:
+        """The same reports with the strata as the one public attribute, the last of the domain."""
+        domain, design = self._domain, self.evidence.design
+        name = "stratum"
+        while name in domain.names:
+            name += "_"
+        size = max(len(self.shares), 2)
+        kept = tuple(a for a in domain.attributes if not a.public)
+        strata = Attribute(name, tuple(range(size)), public=True)
+        asked, groups = [], []
+        for q, group, of in zip(
+            design.questionnaires, self.evidence.tally.groups, self.of, strict=True
+        ):
+            noisy = [not isinstance(c.matrix, Public) for c in q.clusters]
+            clusters = [c for c, one in zip(q.clusters, noisy, strict=True) if one]
+            codes = [c for c, one in zip(group.codes, noisy, strict=True) if one]
+            sizes = [s for s, one in zip(group.sizes, noisy, strict=True) if one]
+            own = of.astype(smallest_unsigned(size))
+            asked.append(Questionnaire((*clusters, Cluster((name,), Public(size))), q.weight))
+            groups.append(Group((*codes, own), group.counts, (*sizes, size)))
+        seen = Design(Domain((*kept, strata)), tuple(asked))
+        return Evidence(Tally(seen.fingerprint, tuple(groups)), seen)
+
+    def among(self, seen: Evidence) -> Strata:
+        """The same strata, with the shares they have among some of the merged reports."""
+        return replace(self, shares=seen.margins[-1][: len(self.shares)])
+
+    def spread(self, joint: MixtureJoint) -> MixtureJoint:
+        """A joint over the merged domain as one over the domain itself."""
+        k, private = len(self.shares), [j for j, a in enumerate(self._attributes) if not a.public]
+        last = len(private)
+        tables: list[Array] = [np.zeros(0)] * len(self._attributes)
+        for at, j in enumerate(private):
+            tables[j] = joint.tables[at]
+        strata = joint.tables[last]
+        for at, j in enumerate(self.places):
+            table = np.zeros((self._domain.shape[j], len(joint.weights)))
+            np.add.at(table, self.codes[:, at], strata[:k])
+            table[-1] += np.maximum(1 - table.sum(axis=0), 0.0)
+            tables[j] = table / table.sum(axis=0)
+        groups = []
+        if joint.weights.any():
+            shares = joint.weights * np.maximum(strata[:k], _LEAST)
+            groups.append(Pinned(self.places, self._typed(self.codes), shares))
+        for group in joint.pinned:
+            of = group.codes[:, group.places.index(last)].astype(np.int64)
+            known = [at for at in group.places if at != last]
+            columns = {private[at]: group.codes[:, group.places.index(at)] for at in known}
+            columns.update(zip(self.places, self.codes[of].T, strict=True))
+            places = tuple(sorted(columns))
+            codes = np.stack([columns[j].astype(np.int64) for j in places], axis=1)
+            groups.append(Pinned(places, self._typed(codes), group.shares))
+        none = np.zeros_like(joint.weights)
+        return self.settled(MixtureJoint(self._domain, none, tuple(tables), tuple(groups)))
+
+    def gathered(self, joint: MixtureJoint) -> MixtureJoint:
+        """Classes within strata and no other records, as classes over the merged domain."""
+        (group,) = joint.pinned
+        of = self.find(group.codes.astype(np.int64))
+        weights = group.shares.sum(axis=0)
+        strata = np.zeros((max(len(self.shares), 2), len(weights)))
+        strata[of] = group.shares / np.maximum(weights, _LEAST)
+        strata[-1] += np.maximum(1 - strata.sum(axis=0), 0.0)
+        tables = [t for t, a in zip(joint.tables, self._attributes, strict=True) if not a.public]
+        domain = self.merged.design.domain
+        return MixtureJoint(domain, weights / weights.sum(), (*tables, strata))
+
+    @property
+    def _attributes(self) -> tuple[Attribute, ...]:
+        return self._domain.attributes
+
+    def _typed(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.unsignedinteger]:
+        return codes.astype(smallest_unsigned(max(self._domain.shape)))
+
+
+def strata_of(evidence: Evidence) -> Strata | None:
+    """The strata of some reports; None if nothing is public."""
+    design, tally = evidence.design, evidence.tally
+    public = design.domain.public
+    if not public:
+        return None
+    places = tuple(design.domain.index(name) for name in public)
+    sizes = [design.domain.shape[j] for j in places]
+    cells = []
+    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+        at = {c.attributes[0]: j for j, c in enumerate(questionnaire.clusters)}
+        cells.append(cells_of([group.codes[at[name]] for name in public], sizes))
+    met, of = np.unique(np.concatenate(cells), return_inverse=True)
+    codes = np.stack(np.unravel_index(met, sizes), axis=1)
+    if len(codes) > _MOST:
+        raise EstimateError(
+            f"the public attributes {', '.join(map(repr, public))} occur in {len(codes):,} "
+            f"combinations (the most is {_MOST:,}); use method='product', or leave one out"
+        )
+    counts = np.concatenate([group.counts for group in tally.groups])
+    shares = np.bincount(of.ravel(), counts, len(codes)) / tally.n
+    ends = np.cumsum([len(each) for each in cells])[:-1]
+    return Strata(evidence, places, codes, shares, tuple(np.split(of.ravel(), ends)))
