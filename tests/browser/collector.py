@@ -68,12 +68,15 @@ PLAIN = design(
 )
 """Every kind of matrix but dense: what a person is told differs for each."""
 
+PAIR = [("income", 4), ("party", 6)]
+SMOKES = cluster(["smokes"], constant(3, 13_000, 2**16))
 PICKED = design(
     attributes(),
-    (2**15, [OPEN, cluster(["smokes"], constant(3, 13_000, 2**16))]),
-    (2**15, [OPEN, cluster(["party"], constant(6, 8_000, 2**16))]),
+    (2**15, [OPEN, SMOKES, cluster(["cheat"], constant(2, 9_000, 2**16))]),
+    (2**14, [OPEN, *(cluster([name], constant(k, 8_000, 2**16)) for name, k in PAIR)]),
+    (2**14, [OPEN, SMOKES, cluster(["vote"], constant(2, 9_000, 2**16))]),
 )
-"""Two of the questions each."""
+"""Three of the questions each."""
 
 
 def info(fields: dict[str, Any], **changes: Any) -> dict[str, Any]:

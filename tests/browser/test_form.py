@@ -1,0 +1,454 @@
+"""The respondent's page in Chromium: from the link to the acknowledgement, and every refusal."""
+
+import json
+import re
+
+import pytest
+
+from mdrr.design import Design
+from mdrr.respondent import fingerprint
+from mdrr.response import Report
+from scripts.make_vectors import changed
+from scripts.vector_designs import cluster, constant, design
+from tests.browser.collector import ID, PICKED, PLAIN, QUESTIONS, attributes, info
+from tests.browser.walk import (
+    CHOICES,
+    Traffic,
+    answer_all,
+    asked,
+    choose,
+    forward,
+    heading,
+    kept,
+    press,
+    send,
+    storage,
+    true_words,
+)
+
+LABELS = {q["name"]: [label["en"] for label in q["labels"]] for q in QUESTIONS}
+
+
+def shown(page) -> dict[str, tuple[str, str]]:
+    """What the last page says of each question: answered, sent."""
+    found = {}
+    for box in page.locator(".exchange").all():
+        name = next(
+            q["name"] for q in QUESTIONS if q["text"]["en"] == box.locator("h3").inner_text()
+        )
+        values = box.locator("dd").all_inner_texts()
+        found[name] = (values[0], values[-1])
+    return found
+
+
+def test_from_the_link_to_the_acknowledgement(page, collector):
+    """What leaves is a report of the design, what is shown is what left, and no true answer is."""
+    traffic = Traffic().listen(page)
+    link = collector.link()
+    page.goto(link)
+    assert answer_all(page) == list(CHOICES)
+    assert traffic.posts == []
+    send(page)
+    assert heading(page) == "Thank you. Your answers were received."
+    assert page.url == link
+
+    (body,) = collector.bodies
+    assert traffic.posts == [body]
+    assert len(body) == 400
+    answer = json.loads(body)
+    assert answer["invitation"] == "secret-invitation"
+    report = Report.from_dict(answer["report"])
+    report.check(Design.from_dict(PLAIN))
+    assert re.fullmatch("[0-9a-f]{32}", report.id)
+
+    region, smokes, both, income, party = report.codes
+    said = shown(page)
+    for name, place in CHOICES.items():
+        assert said[name][0] == LABELS[name][place]
+    assert region == CHOICES["region"]
+    assert said["region"][1] == LABELS["region"][region]
+    assert said["smokes"][1] == LABELS["smokes"][smokes]
+    assert said["cheat"][1] == LABELS["cheat"][both // 2]
+    assert said["vote"][1] == LABELS["vote"][both % 2]
+    near = [LABELS["income"][x] for x in range(4) if x <= income <= x + 2]
+    assert said["income"][1] == (near[0] if len(near) == 1 else f"Between: {near[0]} – {near[-1]}")
+    held = [LABELS["party"][x] for x in range(6) if (x - party) % 7 in (1, 2, 4)]
+    assert said["party"][1] == "One of: " + " · ".join(held)
+
+    for word in true_words():
+        assert word not in storage(page)
+        assert not any(word in request for request in traffic.requests)
+    assert "secret-invitation" not in storage(page), "it is spent"
+    assert not any("secret-invitation" in r.replace(body.decode(), "") for r in traffic.requests)
+    assert page.context.cookies() == []
+    assert all(collector.url in request for request in traffic.requests)
+
+
+def test_reports_are_drawn_anew_for_each_person(browser, collector):
+    """Four people with the same answers do not all send the same (but for a chance of 1e-6)."""
+    for _ in range(4):
+        context = browser.new_context(locale="en-GB")
+        page = context.new_page()
+        page.goto(collector.link())
+        answer_all(page)
+        send(page)
+        context.close()
+    reports = [json.loads(body)["report"] for body in collector.bodies]
+    assert len({report["id"] for report in reports}) == 4
+    assert len({tuple(report["codes"]) for report in reports}) > 1
+    assert {len(body) for body in collector.bodies} == {400}
+
+
+def test_loading_again_shows_the_same_and_draws_nothing(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    before = shown(page)
+    page.reload()
+    page.wait_for_selector(".received")
+    after = shown(page)
+    assert {name: sent for name, (_, sent) in after.items()} == {
+        name: sent for name, (_, sent) in before.items()
+    }
+    assert {answered for answered, _ in after.values()} == {"Not kept: only the open page knew it"}
+    assert len(collector.bodies) == 1
+    page.go_back()
+    page.wait_for_selector(".received")
+    assert page.locator("form").count() == 0
+
+
+@pytest.mark.parametrize("way", ["button", "reload", "another tab"])
+def test_what_was_not_received_is_sent_again_as_it_was(way, page, context, collector):
+    collector.status = 503
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    assert heading(page) == "Not sent yet"
+    assert kept(page)["text"].encode() == collector.bodies[0]
+    collector.status = 201
+    if way == "button":
+        press(page, "Try again")
+    elif way == "reload":
+        page.reload()
+    else:
+        page.close()
+        page = context.new_page()
+        page.goto(collector.link())
+    page.wait_for_selector(".received")
+    assert len(collector.bodies) == 2
+    assert collector.bodies[0] == collector.bodies[1]
+    assert "text" not in kept(page)
+
+
+def test_offline_it_waits_and_is_sent_once_online(page, context, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    context.set_offline(True)
+    send(page)
+    assert heading(page) == "Not sent yet"
+    text = kept(page)["text"]
+    for word in true_words():
+        assert word not in storage(page)
+    context.set_offline(False)
+    page.wait_for_selector(".received")
+    assert collector.bodies == [text.encode()]
+
+
+def test_a_new_invitation_carries_the_same_report(page, collector):
+    """Otherwise a collector could refuse and invite again until the noise averages out."""
+    collector.status = 403
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    assert heading(page) == "Your answers were not counted"
+    collector.status = 201
+    page.goto("about:blank")
+    page.goto(collector.link(invitation="another-one"))
+    page.wait_for_selector(".received")
+    first, second = (json.loads(body) for body in collector.bodies)
+    assert first["report"] == second["report"]
+    assert second["invitation"] == "another-one"
+    assert {len(body) for body in collector.bodies} == {400}
+
+
+def test_another_tab_cannot_draw_a_second_time(context, collector):
+    pages = [context.new_page() for _ in range(2)]
+    for page in pages:
+        page.bring_to_front()
+        page.goto(collector.link())
+        answer_all(page)
+    for page in pages:
+        page.bring_to_front()
+        send(page)
+    assert len(set(collector.bodies)) == 1
+    assert shown(pages[0])["smokes"][1] == shown(pages[1])["smokes"][1]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (403, "The invitation is unknown or was used before"),
+        (409, "another answer with the same number"),
+        (410, "The survey has closed"),
+        (413, "did not accept"),
+        (422, "did not accept"),
+    ],
+)
+def test_a_refusal_is_said_in_plain_words(status, said, page, collector):
+    collector.status = status
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    assert heading(page) == "Your answers were not counted"
+    assert said in page.inner_text(".panel")
+    assert page.locator("button.main").count() == 0
+
+
+# ---- What is refused before anything is asked
+
+MATRIX = ("questionnaires", 0, "clusters", 1, "matrix")
+LESS_NOISE = changed(PLAIN, constant(3, 100, 2**16), *MATRIX)
+UNFAIR = changed(PLAIN, {**PLAIN["questionnaires"][0]["clusters"][1]["matrix"], "off": 1}, *MATRIX)
+
+
+def refused(page, collector, link: str) -> str:
+    """The page asks nothing and sends nothing; what it says."""
+    page.goto(link)
+    page.wait_for_selector(".panel p")
+    assert page.locator("form, fieldset, button").count() == 0
+    assert collector.bodies == []
+    return page.inner_text("main")
+
+
+def test_a_design_that_the_link_does_not_promise_is_refused(page, collector):
+    link = collector.link()
+    collector.info = info(LESS_NOISE)
+    text = refused(page, collector, link)
+    assert "This page stopped to protect you" in text
+    assert "not the one your link promises" in text
+
+
+def test_a_design_that_lies_about_its_fingerprint_is_refused(page, collector):
+    collector.info["design"] = {"fingerprint": collector.info["fingerprint"], **LESS_NOISE}
+    assert "way of randomizing is not valid" in refused(page, collector, collector.link())
+
+
+def test_an_unfair_design_is_refused_even_if_the_link_promises_it(page, collector):
+    collector.info["design"] = UNFAIR
+    link = collector.link(design=fingerprint(UNFAIR))
+    assert "way of randomizing is not valid" in refused(page, collector, link)
+
+
+def test_words_that_do_not_belong_to_the_design_are_refused(page, collector):
+    survey = collector.info["survey"]
+    collector.info["survey"] = {**survey, "questions": survey["questions"][1:]}
+    assert "not the one your link promises" in refused(page, collector, collector.link())
+
+
+@pytest.mark.parametrize("mark", ["", "abc", "Z" * 64])
+def test_a_link_without_a_fingerprint_is_refused(mark, page, collector):
+    assert "Your link is incomplete" in refused(page, collector, collector.link(design=mark))
+
+
+def test_a_survey_by_invitation_needs_one(page, collector):
+    assert "by invitation" in refused(page, collector, collector.link(invitation=""))
+
+
+def test_a_closed_survey_asks_nothing(page, collector):
+    collector.info["state"] = "closed"
+    assert "This survey is closed" in refused(page, collector, collector.link())
+
+
+def test_an_unknown_survey_is_said_to_be_unknown(page, collector):
+    link = collector.link().replace(ID, "unknown")
+    page.route("**/s/unknown", lambda route: route.continue_(url=f"{collector.url}/s/{ID}"))
+    assert "no survey at this address" in refused(page, collector, link)
+
+
+def test_nobody_is_asked_in_both_phases(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    collector.bodies.clear()
+    collector.info = info(LESS_NOISE, phase=2)
+    page.goto("about:blank")
+    assert "Nobody is asked twice" in refused(page, collector, collector.link())
+
+
+def test_without_storage_nothing_is_asked(page, collector):
+    page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } })"
+    )
+    assert "does not let the page keep" in refused(page, collector, collector.link())
+
+
+def test_a_damaged_report_is_not_drawn_again(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    collector.bodies.clear()
+    for damage in ("{", json.dumps({**kept(page), "report": {"codes": [9]}})):
+        page.evaluate(
+            "([key, text]) => localStorage.setItem(key, text)", [f"mdrr.answer.{ID}", damage]
+        )
+        page.goto("about:blank")
+        assert "damaged" in refused(page, collector, collector.link())
+
+
+# ---- The person's own limit
+
+
+def set_limit(page, text: str) -> None:
+    if page.locator("details").first.get_attribute("open") is None:
+        page.click("summary")
+    page.fill("#limit", text)
+    forward(page)
+
+
+def test_a_survey_above_the_persons_limit_is_refused(page, collector):
+    """ε of the design is about 4.26."""
+    page.goto(collector.link())
+    page.wait_for_selector("form")
+    set_limit(page, "4.2")
+    page.wait_for_selector(".problem")
+    assert "ε is 4.26. Your limit is 4.2" in page.inner_text(".problem")
+    assert page.evaluate("document.activeElement.className") == "problem"
+    assert page.locator("fieldset").count() == 0
+    page.reload()
+    page.wait_for_selector("form")
+    assert page.input_value("#limit") == "4.2", "the limit stays"
+    forward(page)
+    page.wait_for_selector(".problem")
+    set_limit(page, "4,3")
+    assert asked(page) == "region"
+
+
+@pytest.mark.parametrize("text", ["two", "-1", "1 2"])
+def test_a_limit_that_is_no_number_is_refused(text, page, collector):
+    page.goto(collector.link())
+    page.wait_for_selector("form")
+    set_limit(page, text)
+    page.wait_for_selector(".problem")
+    assert "Enter a number" in page.inner_text(".problem")
+
+
+# ---- Asking
+
+
+def test_only_the_drawn_questionnaire_is_asked(browser, collector):
+    collector.info = info(PICKED)
+    sets = [
+        ["region", "smokes", "cheat"],
+        ["region", "income", "party"],
+        ["region", "smokes", "vote"],
+    ]
+    seen: set[int] = set()
+    for _ in range(40):
+        context = browser.new_context(locale="en-GB")
+        page = context.new_page()
+        page.goto(collector.link())
+        page.wait_for_selector("form")
+        assert "Number of questions for you: 3, picked by chance from 6." in page.inner_text("main")
+        forward(page)
+        page.wait_for_selector("fieldset")
+        page.reload()  # does not draw another questionnaire
+        names = answer_all(page)
+        chosen = kept(page)["questionnaire"]
+        assert names == sets[chosen]
+        send(page)
+        assert json.loads(collector.bodies[-1])["report"]["questionnaire"] == chosen
+        assert list(shown(page)) == names
+        context.close()
+        seen.add(chosen)
+        if len(seen) > 1:
+            return
+    raise AssertionError("forty people were asked the same; the chance of that is 2^-39")
+
+
+def test_nothing_chosen_is_said_where_it_is(page, collector):
+    page.goto(collector.link())
+    forward(page)
+    page.wait_for_selector("fieldset")
+    assert page.inner_text(".caption") == "Question 1 of 6"
+    forward(page)
+    page.wait_for_selector(".problem")
+    assert page.title().startswith("There is a problem: ")
+    assert page.evaluate("document.activeElement.className") == "problem"
+    link = page.url
+    page.click(".problem a")
+    assert page.evaluate("document.activeElement.id") == "answer-0"
+    assert page.url == link
+
+
+def test_answers_can_be_changed_before_sending(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    page.get_by_role("button", name="Change your answer to: Do you smoke?").click()
+    assert asked(page) == "smokes"
+    assert page.locator("#answer-2").is_checked()
+    choose(page, 0)
+    forward(page)
+    page.wait_for_selector(".summary")
+    assert page.locator(".summary dd").nth(2).inner_text() == "Never smoked"
+    press(page, "Back")
+    assert asked(page) == "smokes"
+    page.go_forward()
+    page.wait_for_selector(".summary")
+    send(page)
+    assert shown(page)["smokes"][0] == "Never smoked"
+
+
+def test_without_consent_nothing_is_sent(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    forward(page)
+    page.wait_for_selector("#agree")
+    assert "Taking part is voluntary." in page.inner_text("main")
+    forward(page)
+    page.wait_for_selector(".problem")
+    assert collector.bodies == []
+    assert "report" not in kept(page)
+
+
+def test_the_risk_of_each_answer_is_the_designs(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    forward(page)
+    page.wait_for_selector("#agree")
+    cards = page.locator(".card").all_inner_texts()
+    assert "It is sent as it is" in cards[0]
+    # 39,536 of 65,536 is 60.3 %; 39,536 / 13,000 is 3.04.
+    assert "In 61 of 100 cases your true answer is sent" in cards[1]
+    assert "at most 3.1 times" in cards[1]
+    # 38,536 of 65,536 is 58.8 %; 38,536 / 9,000 is 4.28.
+    assert "sent together" in cards[2]
+    assert "In 59 of 100" in cards[2]
+    assert "at most 4.3 times" in cards[2]
+    # 1 − 3·6,553 / 65,536 is 70.0 %.
+    assert "In 71 of 100 cases yours is in it" in cards[3]
+    # 1 − 4·6,000 / 65,536 is 63.4 %.
+    assert "A group of answers is sent. In 64 of 100" in cards[4]
+    total = Design.from_dict(PLAIN).epsilon
+    assert f"ε = {-(-total * 100 // 1) / 100:.2f}" in cards[5]
+
+
+def test_a_report_that_can_prove_is_said_to(page, collector):
+    dense = {"kind": "dense", "weights": [[65_536, 0, 0], [1, 65_534, 1], [0, 0, 65_536]]}
+    collector.info = info(
+        design(
+            attributes(),
+            (
+                1,
+                [
+                    cluster(["region"], {"kind": "public", "cells": 2}),
+                    cluster(["smokes"], dense),
+                    *PLAIN["questionnaires"][0]["clusters"][2:],
+                ],
+            ),
+        )
+    )
+    page.goto(collector.link())
+    answer_all(page)
+    forward(page)
+    page.wait_for_selector("#agree")
+    assert page.inner_text("main").count("there is no limit") == 2

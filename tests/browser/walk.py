@@ -1,0 +1,109 @@
+"""A person's way through the respondent's page."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.browser.collector import QUESTIONS
+
+CHOICES = {"region": 1, "smokes": 2, "cheat": 1, "income": 0, "party": 4, "vote": 1}
+"""What the person answers: the place of each answer."""
+
+
+def true_words(names=tuple(CHOICES)) -> list[str]:
+    """The labels and categories of her answers that are secret."""
+    found = []
+    for each in QUESTIONS:
+        if each["name"] in names and not each["public"]:
+            chosen = CHOICES[each["name"]]
+            found += [*each["labels"][chosen].values(), f"{each['name'][:2]}{chosen}"]
+    return found
+
+
+@dataclass
+class Traffic:
+    """Every request of a page: address, headers and body."""
+
+    requests: list[str] = field(default_factory=list)
+    posts: list[bytes] = field(default_factory=list)
+
+    def listen(self, page) -> "Traffic":
+        def heard(request):
+            body = request.post_data_buffer or b""
+            text = body.decode()
+            self.requests.append(f"{request.method} {request.url} {request.all_headers()} {text}")
+            if request.method == "POST":
+                self.posts.append(body)
+
+        page.on("requestfinished", heard)
+        page.on("requestfailed", heard)
+        return self
+
+
+def storage(page) -> str:
+    """All that the browser keeps for the site."""
+    return page.evaluate(
+        "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, history.state])"
+    )
+
+
+def kept(page) -> dict:
+    """The one answer that is kept."""
+    text = page.evaluate("Object.entries(localStorage).find(([k]) => k.includes('answer'))?.[1]")
+    return json.loads(text)
+
+
+def heading(page) -> str:
+    return page.inner_text("h1")
+
+
+def press(page, text: str) -> None:
+    page.get_by_role("button", name=re.compile(f"^{text}")).first.click()
+
+
+def asked(page) -> str:
+    """The name of the question that is shown."""
+    page.wait_for_selector("fieldset")
+    shown = heading(page)
+    return next(q["name"] for q in QUESTIONS if shown.endswith(q["text"]["en"]))
+
+
+def choose(page, place: int) -> None:
+    page.locator(".choice label").nth(place).click()
+
+
+def forward(page) -> None:
+    page.click("button.main")
+
+
+def answer_all(page, look: Callable[[str], None] = lambda _: None) -> list[str]:
+    """From the start page to the check of the answers; the questions that were asked."""
+    page.wait_for_selector("form")
+    look("start")
+    forward(page)
+    names = []
+    while True:
+        page.wait_for_selector("fieldset, .summary")
+        if page.locator(".summary").count():
+            break
+        names.append(asked(page))
+        if len(names) == 1:
+            forward(page)
+            page.wait_for_selector(".problem")
+            look("error")
+        choose(page, CHOICES[names[-1]])
+        look(f"question-{names[-1]}")
+        forward(page)
+    look("check")
+    return names
+
+
+def send(page, look: Callable[[str], None] = lambda _: None) -> None:
+    """From the check of the answers to what was sent."""
+    forward(page)
+    page.wait_for_selector("#agree")
+    look("risk")
+    page.check("#agree")
+    forward(page)
+    page.wait_for_selector(".panel:not(.sending)")
