@@ -61,7 +61,9 @@ def vectors() -> dict[str, Vector]:
         ("unsalted", unsalted),
     ):
         raw = {key: bytes.fromhex(text) for key, text in fields.items()}
-        p, q, n, e, d, inverse = (int.from_bytes(raw[key]) for key in "p q n e d inv".split())
+        p, q, n, e, d, inverse = (
+            int.from_bytes(raw[key]) for key in ("p", "q", "n", "e", "d", "inv")
+        )
         numbers = rsa.RSAPrivateNumbers(
             p,
             q,
@@ -285,8 +287,8 @@ def test_another_key_neither_signs_nor_verifies(private, public):
     prepared = blind.prepare(b"token")
     made = blind.blind(prepared, public)
     below = int.from_bytes(made.message) % other.n
+    reply = blind.blind_sign(below.to_bytes(256), other.private)
     with pytest.raises(BlindError, match="not valid"):
-        reply = blind.blind_sign(below.to_bytes(256), other.private)
         blind.finalize(prepared, reply, made.inverse, public)
     signature = blind.finalize(
         prepared, blind.blind_sign(made.message, private), made.inverse, public

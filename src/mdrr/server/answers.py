@@ -18,6 +18,7 @@ from mdrr.frozen import texts
 from mdrr.report_frames import report_table
 from mdrr.response import Report
 from mdrr.server.accept import Answer, Outcome
+from mdrr.server.blind import ticket_hash, to_text
 from mdrr.server.limits import ROUTE, Buckets, Limits, refusal
 from mdrr.server.store import Held, Phase, Store, shuffled, token_hash
 from mdrr.server.writer import UnavailableError, Writer
@@ -171,8 +172,17 @@ class Door:
             id=bytes.fromhex(report.id),
             questionnaire=report.questionnaire,
             codes=",".join(map(str, report.codes)),
-            invitation=None if invitation is None else token_hash(invitation),
+            invitation=_redeemed(invitation, held),
         )
+
+
+def _redeemed(invitation: str | None, held: Held) -> bytes | None:
+    """What the store knows an invitation by; None if its signature is not right."""
+    if invitation is None:
+        return None
+    if held.blind_key is None:
+        return token_hash(invitation)
+    return ticket_hash(invitation, held.blind_key)
 
 
 _HEX = frozenset("0123456789abcdef")
@@ -257,7 +267,7 @@ def answer_routes(store: Store, door: Door) -> APIRouter:
                 "fingerprint": phase.design.fingerprint,
                 "invitations": held.invitations,
                 "answer_bytes": answer_bytes(phase, held.invitations),
-                "blind_key": None,
+                "blind_key": None if held.blind_key is None else to_text(held.blind_key),
             },
             headers={"cache-control": "no-store"},
         )

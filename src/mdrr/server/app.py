@@ -34,6 +34,7 @@ from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
 from mdrr.server.schema import StoreError
+from mdrr.server.sign import sign_routes
 from mdrr.server.store import Store
 from mdrr.server.writer import Writer
 
@@ -99,6 +100,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         )
     app.router.routes.append(Route(ANSWERS, door.__call__, methods=["POST"]))
     app.include_router(answer_routes(store, door))
+    app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _describe(app)

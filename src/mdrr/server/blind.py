@@ -5,8 +5,8 @@
     m = EMSA-PSS(prepared), z = m · r^e mod n  →  z
     s = z' · r⁻¹ mod n                         ←  z' = z^d mod n
 
-The server sees z, which is uniform whatever m is, and later (prepared, s). For every pair of the two
-there is one r that joins them, so it cannot tell which belong together, even with its private key.
+The server sees z, which is uniform whatever m is, and later (prepared, s). For every pair of the
+two there is one r that joins them, so it cannot tell which belong together, even with its key.
 """
 
 from __future__ import annotations

@@ -136,7 +136,8 @@ def refusal(status: int, sentence: str, **headers: str) -> JSONResponse:
 class Guard:
     """Stands before every route: limits, headers, counts, and one line of log for a request.
 
-    Answers that were taken are counted, but not logged: their times say when somebody answered.
+    Answers that were taken and invitations that were signed are counted, but not logged: their
+    times say when somebody answered.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
@@ -176,7 +177,7 @@ class Guard:
                 await refusal(500, text)(scope, receive, answer)
         route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", "none"))
         self.metrics.responses[route, status] += 1
-        if status != 201 or not route.endswith("/answers"):
+        if status not in (200, 201) or not route.endswith(("/answers", "/sign")):
             log.info(
                 "request",
                 extra={

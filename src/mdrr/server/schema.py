@@ -34,7 +34,8 @@ surveys = sa.Table(
     sa.Column("most", sa.BigInteger, nullable=False),  # answers a phase may have
     sa.Column("results", sa.Text),  # the published estimate
     sa.Column("open_data", sa.Boolean, nullable=False),  # whether the reports are published
-    sa.Column("signing_key", sa.LargeBinary),  # of blind invitations
+    sa.Column("signing_key", sa.LargeBinary),  # private, of blind invitations, until it is closed
+    sa.Column("blind_key", sa.LargeBinary),  # its public part
     sqlite_with_rowid=False,
 )
 phases = sa.Table(

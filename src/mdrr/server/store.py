@@ -20,6 +20,7 @@ from mdrr.design import Design
 from mdrr.frozen import FrozenSurvey
 from mdrr.randomizer import Batch, Reports
 from mdrr.server.accept import Answer, Outcome, accept
+from mdrr.server.blind import verifying_key
 from mdrr.server.schema import (
     StoreError,
     answers,
@@ -28,6 +29,8 @@ from mdrr.server.schema import (
     migrate,
     open_engine,
     phases,
+    signed,
+    spent,
     surveys,
 )
 from mdrr.tallies import Tally, tally_codes
@@ -72,7 +75,7 @@ class Held:
     most: int
     open_data: bool
     results: str | None
-    signing_key: bytes | None
+    blind_key: bytes | None
     phases: tuple[Phase, ...]
 
     def phase(self, number: int | None = None) -> Phase:
@@ -142,6 +145,7 @@ class Store:
             "most": most,
             "open_data": False,
             "signing_key": signing_key,
+            "blind_key": None if signing_key is None else verifying_key(signing_key),
         }
         with self._writing() as connection, connection.begin():
             try:
@@ -177,7 +181,7 @@ class Store:
             most=row.most,
             open_data=row.open_data,
             results=row.results,
-            signing_key=None if row.signing_key is None else bytes(row.signing_key),
+            blind_key=None if row.blind_key is None else bytes(row.blind_key),
             phases=tuple(Phase(p.key, p.number, Design.from_json(p.design)) for p in asked),
         )
 
@@ -192,12 +196,31 @@ class Store:
 
     def open(self, id: str) -> None:
         """Take answers: a draft, or a survey that was closed."""
+        self._check_key(id)
         self._move(id, ("draft", "closed"), "open")
 
     def close(self, id: str) -> None:
-        """Take no more answers, and rewrite the tables so that no order of arrival is left."""
-        self._move(id, ("open",), "closed")
+        """Take no more answers, and rewrite the tables so that no order of arrival is left.
+
+        The key that signs blind invitations is destroyed, and what it signed is forgotten.
+        """
+        self._move(id, ("open", "closed"), "closed", signing_key=None)
+        with self._writing() as connection, connection.begin():
+            connection.execute(sa.delete(signed).where(signed.c.survey == id))
         self.forget_order(id)
+
+    def _check_key(self, id: str) -> None:
+        query = sa.select(surveys.c.id).where(
+            surveys.c.id == id,
+            surveys.c.invitations == "blind",
+            surveys.c.signing_key.is_(None),
+        )
+        with self.engine.connect() as connection:
+            if connection.execute(query).first() is not None:
+                raise StoreError(
+                    f"survey {id} was closed, and with that the key of its blind invitations was "
+                    "destroyed. It cannot take answers again; freeze a new survey"
+                )
 
     def publish(self, id: str, results: Mapping[str, Any], *, open_data: bool = False) -> None:
         """Publish an estimate, and the randomized reports too if the owner wants; it is final."""
@@ -208,6 +231,7 @@ class Store:
         """Start the second phase under a frozen design; the first takes no more answers."""
         if design.domain != self.need(id).frozen.survey.domain:
             raise StoreError("the design of the second phase does not ask what the survey asks")
+        self._check_key(id)
         with self._writing() as connection, connection.begin():
             moved = connection.execute(
                 sa.update(surveys)
@@ -247,7 +271,7 @@ class Store:
         raise StoreError(f"survey {id} is {state} and cannot {step}: for that it must be {needed}")
 
     def forget_order(self, id: str) -> None:
-        """Rewrite answers and invitations so that neither shows in which order answers came.
+        """Rewrite answers and invitations so that none shows in which order answers came.
 
         SQLite writes the whole file anew by key, and empties the log beside it. PostgreSQL stores
         the survey's rows again in random order, in one transaction, and rewrites the tables.
@@ -262,26 +286,33 @@ class Store:
                     time.sleep(0.05)
             raise StoreError(
                 "the SQLite log could not be emptied: another program reads the database. "
-                "Stop it, open the survey and close it again"
+                "Stop it and close the survey again"
             )
         keys = [phase.key for phase in self.need(id).phases]
+        parts = (
+            (answers, answers.c.phase.in_(keys)),
+            (spent, spent.c.survey == id),
+            (signed, signed.c.survey == id),
+            (invitations, invitations.c.survey == id),
+        )
+        names = ", ".join(table.name for table, _ in parts)
         with self._writing() as connection, connection.begin():
-            for table, mine in (
-                (answers, answers.c.phase.in_(keys)),
-                (invitations, invitations.c.survey == id),
-            ):
-                name = f"shuffled_{table.name}"
+            # Whoever comes now waits, and does not find that an invitation is gone.
+            connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+            for table, mine in parts:
                 rows = sa.select(table).where(mine).order_by(sa.func.random())
                 made = rows.compile(connection, compile_kwargs={"literal_binds": True})
                 connection.exec_driver_sql(
-                    f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS "
+                    f"CREATE TEMPORARY TABLE shuffled_{table.name} ON COMMIT DROP AS "
                     + str(made).replace("%", "%%")
                 )
                 connection.execute(sa.delete(table).where(mine))
-                connection.exec_driver_sql(f"INSERT INTO {table.name} SELECT * FROM {name}")
+            for table, _ in reversed(parts):
+                connection.exec_driver_sql(
+                    f"INSERT INTO {table.name} SELECT * FROM shuffled_{table.name}"
+                )
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as c:
-            for table in (answers, invitations):
-                c.exec_driver_sql(f"VACUUM (FULL) {table.name}")
+            c.exec_driver_sql(f"VACUUM (FULL) {names}, surveys")
 
     # Invitations
 

@@ -10,6 +10,7 @@ down_revision = "0001"
 def upgrade() -> None:
     """Add what blind invitations need."""
     op.add_column("surveys", sa.Column("signing_key", sa.LargeBinary))
+    op.add_column("surveys", sa.Column("blind_key", sa.LargeBinary))
     op.create_table(
         "signed",
         sa.Column("survey", sa.String(32), primary_key=True),

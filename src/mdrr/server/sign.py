@@ -1,0 +1,101 @@
+"""Signing blind invitations: each is marked used, with what is signed for it noted, together.
+
+Who asks again with the same blinded message gets the same signature again, so a lost reply costs
+nobody her place. Nothing of this is ever joined with an answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import sqlalchemy as sa
+from fastapi import APIRouter, HTTPException
+from pydantic import BaseModel, ConfigDict, Field
+
+from mdrr.server.accept import Outcome
+from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
+from mdrr.server.blind import MOST_BITS, blind_sign, check_blinded, from_text, to_text
+from mdrr.server.schema import invitations, signed, surveys
+from mdrr.server.store import Store, token_hash
+
+MOST_CHARACTERS = -(-MOST_BITS // 6)
+
+
+class ToSign(BaseModel):
+    """An invitation and a blinded message, base64url without padding."""
+
+    model_config = ConfigDict(extra="forbid")
+    invitation: str = Field(min_length=1, max_length=43)
+    blinded: str = Field(min_length=1, max_length=MOST_CHARACTERS, pattern="^[A-Za-z0-9_-]+$")
+
+
+class Signature(BaseModel):
+    """The blind signature, base64url without padding."""
+
+    signature: str
+
+
+def claim(
+    engine: sa.Engine, survey: str, invitation: bytes, blinded: bytes
+) -> tuple[Outcome, bytes | None]:
+    """Mark an invitation used for one blinded message; gives the key to sign it with.
+
+    Arguments:
+        engine: the database.
+        survey: the survey's id.
+        invitation: SHA-256 of the invitation.
+        blinded: the message; only its hash is kept.
+    """
+    mark = hashlib.sha256(blinded).digest()
+    mine = {"survey": survey, "invitation": invitation}
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        key = connection.execute(
+            sa.select(surveys.c.signing_key)
+            .where(surveys.c.id == survey, surveys.c.state == "open")
+            .with_for_update(read=True)
+        ).scalar()
+        if key is None:
+            return Outcome.CLOSED, None
+        fresh = connection.execute(
+            sa.update(invitations)
+            .where(
+                invitations.c.survey == survey,
+                invitations.c.hash == invitation,
+                invitations.c.used.is_(False),
+            )
+            .values(used=True)
+        )
+        if fresh.rowcount:
+            connection.execute(sa.insert(signed), {**mine, "blinded": mark})
+            return Outcome.STORED, bytes(key)
+        before = connection.execute(sa.select(signed.c.blinded).filter_by(**mine)).scalar()
+        if before is None or bytes(before) != mark:
+            return Outcome.UNINVITED, None
+        return Outcome.AGAIN, bytes(key)
+
+
+def sign_routes(store: Store) -> APIRouter:
+    """The route that signs; a survey without blind invitations has none."""
+    router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
+
+    @router.post("/sign", response_model=Signature, responses=problems(403, 404, 410, 422, 503))
+    def sign(survey: SurveyId, wanted: ToSign) -> dict[str, str]:
+        """Sign a hidden token for an invitation, once. The same request gets the same reply."""
+        held = store.survey(survey)
+        if held is None or held.state == "draft":
+            raise HTTPException(404, NO_SURVEY)
+        if held.blind_key is None:
+            raise HTTPException(404, "This survey signs nothing; send the invitation itself.")
+        blinded = from_text(wanted.blinded)
+        check_blinded(blinded, held.blind_key)
+        try:
+            outcome, key = claim(store.engine, survey, token_hash(wanted.invitation), blinded)
+        except sa.exc.OperationalError:
+            raise HTTPException(
+                503, "The invitation could not be signed; send the same again later."
+            ) from None
+        if key is None:
+            raise HTTPException(*REFUSALS[outcome])
+        return {"signature": to_text(blind_sign(blinded, key))}
+
+    return router
