@@ -102,7 +102,7 @@ export function check({ asked, answers }, words, actions) {
 }
 
 export function risk(state, words, { problem }, actions) {
-  const { design, chosen, survey } = state;
+  const { design, chosen, survey, info } = state;
   const questionnaire = design.questionnaires[chosen];
   const total = epsilonOf(questionnaire);
   const box = h("input", { type: "checkbox", id: "agree", name: "agree",
@@ -121,6 +121,7 @@ export function risk(state, words, { problem }, actions) {
         ? words.own("p", "riskNoLimit")
         : words.own("p", "allText", { factor: words.atMost(Math.exp(total)), epsilon: words.number(upwards(total)),
           chance: words.percent(believed(0.1, total)) })),
+    ...(info.invitations === "blind" ? [words.own("h2", "apart"), words.own("p", "apartText")] : []),
     words.own("h2", "consent"),
     ...words.paragraphs(survey.consent),
     h("form", { novalidate: true, autocomplete: "off", onsubmit: prevented(() => actions.send(box.checked)) },
