@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mdrr.plots.arrivals import arrivals
 from mdrr.plots.designs import candidates, privacy, truth_sent
 from mdrr.plots.estimated import Answer, category_order, counts, marginal
 from mdrr.plots.related import heat_map, pairs
@@ -12,6 +13,7 @@ __all__ = [
     "COLOURS",
     "Answer",
     "Chart",
+    "arrivals",
     "candidates",
     "category_order",
     "counts",

@@ -68,12 +68,13 @@ def _ticks(low: float, high: float) -> list[float]:
     return rounds[first : max(last, first + 1) + 1]
 
 
-def privacy(design: Design, *, most: int = 12) -> Chart:
+def privacy(design: Design, *, most: int = 12, width: int = 372) -> Chart:
     """How often the truth itself is sent for each cluster, against a blind guess.
 
     Arguments:
         design: whose clusters; those whose reports are no answers are left out.
         most: how many clusters to show.
+        width: of the plot, in pixels.
     """
     clusters = dict.fromkeys(c for q in design.questionnaires for c in q.clusters)
     drawn = [cluster for cluster in clusters if cluster.matrix.reports_cells][:most]
@@ -105,7 +106,7 @@ def privacy(design: Design, *, most: int = 12) -> Chart:
             x=alt.value(0), y=alt.Y("words:Q", axis=None, scale=scale)
         ),
     ]
-    return layered(layers, width=372, height=height)
+    return layered(layers, width=width, height=height)
 
 
 def truth_sent(cluster: Cluster) -> float:

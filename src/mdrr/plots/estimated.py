@@ -91,11 +91,12 @@ def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Ch
     return layered(layers, width=PLOT, height=ROW * len(rows))
 
 
-def counts(answers: Sequence[Answer]) -> Chart:
+def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:
     """Count queries with intervals; where every truth is known, as a share of it.
 
     Arguments:
         answers: the queries. A query whose true count is 0 has no such share and is left out.
+        width: of the plot, in pixels.
 
     Returns:
         A chart with the query's words above one line per method. Intervals that reach far beyond
@@ -140,4 +141,4 @@ def counts(answers: Sequence[Answer]) -> Chart:
     if known:
         line = chart_of([{"truth": 100}]).mark_rule(strokeWidth=2, color=COLOURS["truth"])
         layers.insert(0, line.encode(x="truth:Q"))
-    return layered(layers, width=372, height=top)
+    return layered(layers, width=width, height=top)

@@ -35,7 +35,9 @@ class Margin:
     @property
     def top(self) -> float:
         """The largest number of a row, which the drawn ones are as wide as."""
-        return max(float(max(r["value"], r["high"], r["truth"] or 0)) for r in self.rows)
+        return max(
+            float(max(r["value"], r["high"], r["truth"] or 0, r.get("raw") or 0)) for r in self.rows
+        )
 
     @property
     def leading(self) -> dict[str, Any]:

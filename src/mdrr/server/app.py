@@ -30,6 +30,7 @@ from mdrr.server.answers import (
     answer_routes,
     problems,
 )
+from mdrr.server.charts import chart_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
@@ -40,6 +41,7 @@ from mdrr.server.writer import Writer
 
 NOTHING_HERE = "There is nothing at this address. Check the link."
 STATIC = Path(__file__).with_name("static")
+REPORT_STYLE = STATIC.parents[1] / "reporting" / "page.css"
 
 
 def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
@@ -102,6 +104,8 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     app.include_router(answer_routes(store, door))
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
+    app.include_router(chart_routes(store, findings))
+    app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _describe(app)
     return app
@@ -116,6 +120,11 @@ def _page(name: str) -> Any:
 
     page.__name__ = name.removesuffix(".html") + "_page"
     return page
+
+
+async def _report_style() -> FileResponse:
+    """The style of the report, which the dashboard shares."""
+    return FileResponse(REPORT_STYLE)
 
 
 def _describe(app: FastAPI) -> None:

@@ -1,0 +1,230 @@
+"""What the dashboard shows: the survey's words, and the report's own charts of its estimates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from itertools import combinations
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from mdrr import plots
+from mdrr.clustering import cluster
+from mdrr.dependence import Dependences
+from mdrr.errors import MdrrError
+from mdrr.estimation import Count, Estimate
+from mdrr.frozen import texts
+from mdrr.privacy import account, in_words
+from mdrr.query import Where
+from mdrr.reporting.contents import Margin
+from mdrr.reporting.page import fill
+from mdrr.reporting.words import strongest_words
+from mdrr.server.answers import problems
+from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings, raw_shares
+from mdrr.server.owner import Method, Number, Owned
+from mdrr.server.store import Held, Phase, Store, finite
+
+COMPARED = ("auto", "product", "pairwise", "latent")
+"""The estimators that are compared, as many as a chart can tell apart."""
+MOST_COMPARED = 5
+"""So many groups are compared where none is asked for."""
+
+Width = Annotated[int, Query(ge=160, le=900, description="Of the plot, in pixels.")]
+Asked = Annotated[str | None, Query(max_length=10_000, description="A group, as in count.")]
+
+
+def chart_routes(store: Store, findings: Findings) -> APIRouter:
+    """The dashboard's routes; all need the owner's token."""
+    router = APIRouter(
+        prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=problems(401, 404, 409)
+    )
+    drawn: dict[str, Any] = {
+        "response_class": Response,
+        "responses": {200: {"content": {"image/svg+xml": {}}}},
+    }
+
+    async def draw(make: Callable[[], tuple[plots.Chart, str]]) -> Response:
+        def made() -> str:
+            svg = plots.to_svg(*make())
+            return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+
+        return Response(await findings.compute(made), media_type="image/svg+xml")
+
+    @router.get("/survey")
+    def survey(held: Owned, phase: Number = None) -> dict[str, Any]:
+        """The survey's words, its attributes, and what one person's answer spends."""
+        design = held.phase(phase).design
+        spent = {each.name: each.epsilon for each in account(design).attributes}
+        return {
+            "id": held.id,
+            "survey": texts(held.frozen.survey),
+            "epsilon": finite(design.epsilon),
+            "fingerprint": design.fingerprint,
+            "attributes": [
+                {
+                    "name": attribute.name,
+                    "categories": list(attribute.categories),
+                    "public": attribute.public,
+                    "epsilon": finite(spent[attribute.name]),
+                }
+                for attribute in design.domain.attributes
+            ],
+            "told": in_words(design),
+            "methods": COMPARED,
+        }
+
+    @router.get(
+        "/charts/shares.html",
+        response_class=Response,
+        responses={200: {"content": {"text/html": {}}}},
+    )
+    async def shares(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+        """The shares of every attribute beside the raw ones, as a part of a page."""
+
+        def written() -> str:
+            asked = held.phase(phase)
+            margins = _margins(held, asked, findings.estimate(asked, method))
+            language = held.frozen.survey.language
+            return fill("shares.html", {}, margins=margins, language=language)
+
+        return Response(await findings.compute(written), media_type="text/html")
+
+    @router.get("/charts/arrivals.svg", **drawn)
+    async def arrivals(held: Owned, phase: Number = None, width: Width = 372) -> Response:
+        """When answers came, by the hour."""
+        status = await asyncio.to_thread(store.status, held.id)
+        number = held.phase(phase).number
+        hours = {
+            datetime.fromisoformat(each["hour"]): each["count"]
+            for each in status["arrivals"]
+            if each["phase"] == number
+        }
+        total = sum(hours.values())
+        return await draw(
+            lambda: (plots.arrivals(hours, width=width), f"When {total:,} answers came.")
+        )
+
+    @router.get("/charts/dependences.svg", **drawn)
+    async def heat(held: Owned, phase: Number = None) -> Response:
+        """The dependence of every pair, with the clusters framed."""
+
+        def made() -> tuple[plots.Chart, str]:
+            asked = held.phase(phase)
+            related = findings.dependences(asked)
+            if related is None:
+                raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
+            groups = cluster(
+                related,
+                asked.design.domain,
+                max_cells=MAX_CELLS,
+                min_dependence=MIN_DEPENDENCE,
+            )
+            chart = plots.heat_map(related, clusters=groups)
+            words = strongest_words(related, most=6)
+            return chart, f"Dependence of every pair of attributes. {words}"
+
+        return await draw(made)
+
+    @router.get("/charts/privacy.svg", **drawn)
+    async def privacy(held: Owned, phase: Number = None, width: Width = 372) -> Response:
+        """How often the truth is sent."""
+        design = held.phase(phase).design
+        words = "How often the true answer is sent. The sentences beside the chart say the same."
+        return await draw(lambda: (plots.privacy(design, width=width), words))
+
+    def compare(held: Held, number: int | None, where: str | None) -> dict[str, Any]:
+        asked, found, refused = held.phase(number), {}, {}
+        for method in COMPARED:
+            try:
+                found[method] = findings.estimate(asked, method)
+            except MdrrError as error:
+                refused[method] = f"{error}."
+        if not found:
+            raise MdrrError(next(iter(refused.values())).rstrip("."))
+        related = None if where else findings.dependences(asked)
+        groups: dict[str, Where] = (
+            {where: where} if where else _leading(held, next(iter(found.values())), related)
+        )
+        answers = {
+            label: {method: each.count(group) for method, each in found.items()}
+            for label, group in groups.items()
+        }
+        return {"answers": answers, "refused": refused}
+
+    @router.get("/compared")
+    async def compared(held: Owned, phase: Number = None, where: Asked = None) -> dict[str, Any]:
+        """A group, or frequent pairs of answers, counted by several estimators."""
+        found = await findings.compute(compare, held, phase, where)
+        answers = [
+            {"label": label, "counts": {method: _ends(count) for method, count in counts.items()}}
+            for label, counts in found["answers"].items()
+        ]
+        return {"answers": answers, "refused": found["refused"]}
+
+    @router.get("/charts/compared.svg", **drawn)
+    async def compared_chart(
+        held: Owned, phase: Number = None, where: Asked = None, width: Width = 372
+    ) -> Response:
+        """The same as a chart."""
+
+        def made() -> tuple[plots.Chart, str]:
+            found = compare(held, phase, where)["answers"]
+            chart = plots.counts(
+                [plots.Answer(label, counts) for label, counts in found.items()], width=width
+            )
+            return chart, "Counts by several estimators; the numbers are in the table below."
+
+        return await draw(made)
+
+    return router
+
+
+def _margins(held: Held, phase: Phase, found: Estimate) -> list[Margin]:
+    """Every question's shares in percent, in the survey's words."""
+    raw, margins = raw_shares(found.evidence.tally, phase.design), []
+    for question in held.frozen.survey.questions:
+        table, reported = found.table(question.attribute.name), raw[question.attribute.name]
+        rows = [
+            {
+                "label": question.labels[i],
+                "value": 100 * float(table.values[i]),
+                "low": 100 * float(table.low[i]),
+                "high": 100 * float(table.high[i]),
+                "raw": None if reported is None else 100 * reported[i],
+                "truth": None,
+            }
+            for i in plots.category_order(question.attribute, table.values)
+        ]
+        margins.append(Margin(question.text, tuple(rows)))
+    return margins
+
+
+def _leading(held: Held, found: Estimate, related: Dependences | None) -> dict[str, Where]:
+    """The most frequent answers to the pairs of questions that go together most, as groups.
+
+    Estimators agree on single questions; they differ in how these go together.
+    """
+    survey = held.frozen.survey
+    names = survey.domain.names
+    if len(names) == 1:
+        pairs: list[tuple[str, ...]] = [names]
+    elif related is None:
+        pairs = list(combinations(names, 2))
+    else:
+        pairs = [(a, b) for a, b, _ in related.ranked()]
+    groups: dict[str, Where] = {}
+    for pair in pairs[:MOST_COMPARED]:
+        labels, where = [], {}
+        for question in map(survey.question, pair):
+            top = int(found.table(question.attribute.name).values.argmax())
+            labels.append(question.labels[top])
+            where[question.attribute.name] = [question.attribute.categories[top]]
+        groups[" and ".join(labels)] = where
+    return groups
+
+
+def _ends(count: Count) -> dict[str, float]:
+    return {"value": count.value, "low": count.low, "high": count.high}
