@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mdrr.design import Design
+from mdrr.server.blind import blind_sign, from_text, to_text
 from scripts.vector_designs import band, cluster, constant, design, subset
 
 STATIC = Path(__file__).resolve().parents[2] / "src" / "mdrr" / "server" / "static"
@@ -113,7 +114,8 @@ class Collector:
     status: int = 201
     bodies: list[bytes] = field(default_factory=list)
     url: str = ""
-    allowed: str | None = None  # the other origin that may send answers
+    signing_key: bytes = b""
+    signed: list[dict[str, str]] = field(default_factory=list)  # what came to be signed
 
     def link(self, **changes: str) -> str:
         """A person's link."""
@@ -140,14 +142,8 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", f"{kind}; charset=utf-8")
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Content-Security-Policy", POLICY)
-            if collector.allowed:
-                self.send_header("Access-Control-Allow-Origin", collector.allowed)
-                self.send_header("Access-Control-Allow-Headers", "Content-Type")
             self.end_headers()
             self.wfile.write(content)
-
-        def do_OPTIONS(self) -> None:
-            self.reply(204, b"")
 
         def do_GET(self) -> None:
             if self.path == f"/api/surveys/{ID}":
@@ -161,16 +157,29 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
                 self.reply(404, b'{"error":"there is no such survey"}')
 
         def do_POST(self) -> None:
-            collector.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path.endswith("/sign"):
+                self.sign(json.loads(body))
+                return
+            collector.bodies.append(body)
             self.reply(collector.status, b"{}")
+
+        def sign(self, asked: dict[str, str]) -> None:
+            before = [each["blinded"] for each in collector.signed]
+            collector.signed.append(asked)
+            if before and before[0] != asked["blinded"]:
+                self.reply(403, b"{}")
+                return
+            made = blind_sign(from_text(asked["blinded"]), collector.signing_key)
+            self.reply(200, json.dumps({"signature": to_text(made)}).encode())
 
     return Handler
 
 
 @contextmanager
-def serving(collector: Collector, folder_handler: type | None = None) -> Iterator[Collector]:
+def serving(collector: Collector) -> Iterator[Collector]:
     """The collector on a free port of this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), folder_handler or handler(collector))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(collector))
     collector.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from tests.browser.collector import QUESTIONS
 
@@ -21,24 +20,23 @@ def true_words(names=tuple(CHOICES)) -> list[str]:
     return found
 
 
-@dataclass
 class Traffic:
     """Every request of a page: address, headers and body."""
 
-    requests: list[str] = field(default_factory=list)
-    posts: list[bytes] = field(default_factory=list)
+    def __init__(self, page) -> None:
+        self._seen: list = []
+        page.on("request", lambda request: self._seen.append(request))
 
-    def listen(self, page) -> "Traffic":
-        def heard(request):
-            body = request.post_data_buffer or b""
-            text = body.decode()
-            self.requests.append(f"{request.method} {request.url} {request.all_headers()} {text}")
-            if request.method == "POST":
-                self.posts.append(body)
+    @property
+    def requests(self) -> list[str]:
+        return [
+            f"{each.url} {each.all_headers()} {(each.post_data_buffer or b'').decode()}"
+            for each in self._seen
+        ]
 
-        page.on("requestfinished", heard)
-        page.on("requestfailed", heard)
-        return self
+    @property
+    def posts(self) -> list[bytes]:
+        return [each.post_data_buffer for each in self._seen if each.method == "POST"]
 
 
 def storage(page) -> str:

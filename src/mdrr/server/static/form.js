@@ -109,11 +109,11 @@ async function begin(text) {
       kept = { design: mark, questionnaire: choose(design, bytes).chosen };
       keep.write(kept);
     }
-    if (kept.report) return adopt(kept);
+    if (kept.report) return await adopt(kept);
     state.chosen = kept.questionnaire;
     state.ticket = await device.ticket(state.info, link.get("invitation"), url);
-  } catch {
-    return stop(new Stop("sorry", "unreachable"));
+  } catch (error) {
+    return stop(error);
   }
   const asked = new Set(design.questionnaires[state.chosen].clusters.flatMap((c) => c.attributes));
   state.asked = state.survey.questions.filter((q) => asked.has(q.name));
@@ -142,7 +142,7 @@ function send(agreed) {
     const tooLong = error instanceof RangeError;
     return stop(tooLong ? new Stop("sorry", "notAccepted") : new Stop("stopped", "noStorage"));
   }
-  return adopt(kept);
+  return adopt(kept).catch(stop);
 }
 
 // The report and the text to send, kept before anything is sent. Nothing here waits, so that no
@@ -188,7 +188,7 @@ async function deliver() {
   const kept = keep.read();
   state.outcome = await device.send(url, kept.text);
   if (state.outcome === "received") {
-    // The invitation is spent and no longer needed.
+    device.forgetTicket(id);
     keep.write({ design: kept.design, questionnaire: kept.questionnaire, report: kept.report, received: true });
   }
   show("sent");
@@ -217,6 +217,9 @@ async function open() {
   });
   if (mark !== link.get("design")) throw new Stop("stopped", "mismatch");
   if (!asksTheSame(survey, design)) throw new Stop("stopped", "mismatch");
+  // A key of blind invitations for each person would tell people apart: the link may say which it is.
+  const promised = link.get("key");
+  if (promised && (await device.hash(info.blind_key ?? "")) !== promised) throw new Stop("stopped", "mismatch");
   Object.assign(state, { info, survey, design, mark, epsilon: epsilonOfDesign(design) });
   if (kept?.report) {
     if (!fits(kept.report, design, mark)) throw new Stop("stopped", "damaged");
@@ -243,8 +246,9 @@ function asksTheSame(survey, design) {
 }
 
 function stop(error) {
-  const { head, key } = error instanceof Stop ? error : { head: "sorry", key: "unreachable" };
-  show("message", { head, key });
+  if (error instanceof Stop) return show("message", { head: error.head, key: error.key });
+  const reason = { 403: "invitationUsed", 410: "closed" }[error.status] ?? "unreachable";
+  return show("message", { head: "sorry", key: reason });
 }
 
 open().catch(stop);

@@ -10,16 +10,15 @@ const NAME = "mdrr";
 
 // The store of one survey on this device. It does not ask which invitation: a collector that
 // refuses an answer and hands out a new invitation gets the same report again.
-export function keeper(id) {
-  const key = `${NAME}.answer.${id}`;
+export function keeper(id, what = "answer") {
+  const key = `${NAME}.${what}.${id}`;
   return {
     read() {
       const text = localStorage.getItem(key);
       return text === null ? null : JSON.parse(text);
     },
-    write(kept) {
-      localStorage.setItem(key, JSON.stringify(kept));
-    },
+    write: (kept) => localStorage.setItem(key, JSON.stringify(kept)),
+    remove: () => localStorage.removeItem(key),
   };
 }
 
@@ -43,6 +42,11 @@ function hex(bytes) {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+// SHA-256 of a text, as hexadecimal digits.
+export async function hash(text) {
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+}
+
 // 128 random bits that name the answer, so that sending twice counts once.
 export function newId() {
   return hex(randomBytes(16));
@@ -64,10 +68,16 @@ export function surveyUrl(document, location) {
   return { id, url: new URL(`api/surveys/${encodeURIComponent(id)}`, base.replace(/\/*$/, "/")).href };
 }
 
-const OPTIONS = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error" };
+const SECONDS = 30;
+
+// No cookies, no referrer, no copies; whoever does not answer in time counts as not reached.
+function options() {
+  return { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store", redirect: "error",
+    signal: AbortSignal.timeout(SECONDS * 1000) };
+}
 
 export async function load(url) {
-  const response = await fetch(url, OPTIONS);
+  const response = await fetch(url, options());
   if (!response.ok) throw Object.assign(new Error("not loaded"), { status: response.status });
   return response.json();
 }
@@ -80,7 +90,7 @@ export async function send(url, text) {
   let response;
   try {
     response = await fetch(`${url}/answers`, {
-      ...OPTIONS, method: "POST", headers: { "Content-Type": "application/json" }, body: text,
+      ...options(), method: "POST", headers: { "Content-Type": "application/json" }, body: text,
     });
   } catch {
     return "waitingText";
@@ -94,5 +104,11 @@ export async function send(url, text) {
 export async function ticket(info, invitation, url) {
   if (info.invitations !== "blind") return info.invitations === "none" ? null : invitation;
   const { redeem } = await import("./blind.js");
-  return redeem({ invitation, key: info.blind_key, url: `${url}/sign` });
+  const sign = { url: `${url}/sign`, options: options() };
+  return redeem({ invitation, key: info.blind_key, keep: keeper(info.id, "blind"), ...sign });
+}
+
+// Once the answer is received nothing needs the invitation: forget it and what it became.
+export function forgetTicket(id) {
+  keeper(id, "blind").remove();
 }

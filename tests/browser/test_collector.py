@@ -1,0 +1,104 @@
+"""The page with the real collector, and served by somebody else."""
+
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from mdrr.frozen import freeze
+from mdrr.server.standalone import write_page
+from mdrr.survey import Survey
+from tests.browser.walk import forward, heading
+from tests.server.cases import running
+
+TEXT = """
+title = { en = "Health", ar = "الصحة" }
+languages = ["en", "ar"]
+consent = { en = "It is up to you.", ar = "الأمر لك." }
+[design]
+epsilon = 2.0
+[[attributes]]
+name = "region"
+public = true
+categories = ["north", "south"]
+[[attributes]]
+name = "smokes"
+question = { en = "Do you smoke?", ar = "هل تدخن؟" }
+categories = ["no", "yes", "sometimes"]
+"""
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """An open survey by invitation on a running collector: its id, link and invitations."""
+    url = f"sqlite:///{tmp_path}/answers.db"
+    frozen = freeze(Survey.from_toml(TEXT))
+    with running(url) as (address, store):
+        store.create(frozen, invitations="required")
+        store.open(frozen.id)
+        tokens = store.invite(frozen.id, 2)
+        fragments = [f"#design={frozen.design.fingerprint}&invitation={token}" for token in tokens]
+        yield frozen, store, address, fragments
+
+
+def answer(page) -> None:
+    page.wait_for_selector("form")
+    forward(page)
+    for _ in range(2):
+        page.wait_for_selector("fieldset")
+        page.locator(".choice label").nth(1).click()
+        forward(page)
+    page.wait_for_selector(".summary")
+    forward(page)
+    page.wait_for_selector("#agree")
+    page.check("#agree")
+    forward(page)
+    page.wait_for_selector(".panel:not(.sending)")
+
+
+def test_an_answer_is_stored_once(page, context, survey):
+    frozen, store, address, fragments = survey
+    page.goto(f"{address}/s/{frozen.id}{fragments[0]}")
+    answer(page)
+    assert heading(page) == "Thank you. Your answers were received."
+    page.reload()
+    page.wait_for_selector(".received")
+    counted = store.tally(store.survey(frozen.id).phase())
+    assert counted.n == 1
+
+
+def test_a_used_invitation_is_refused(page, browser, survey):
+    frozen, store, address, fragments = survey
+    link = f"{address}/s/{frozen.id}{fragments[0]}"
+    page.goto(link)
+    answer(page)
+    context = browser.new_context(locale="en-GB")
+    other = context.new_page()
+    other.goto(link)
+    answer(other)
+    assert heading(other) == "Your answers were not counted"
+    context.close()
+    assert store.tally(store.survey(frozen.id).phase()).n == 1
+
+
+def test_a_page_served_by_somebody_else_sends_to_the_collector(page, survey, tmp_path):
+    frozen, store, address, fragments = survey
+    write_page(tmp_path / "page", frozen.id, address)
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path / "page"))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        page.goto(f"http://localhost:{server.server_port}/{fragments[1]}")
+        answer(page)
+        assert heading(page) == "Thank you. Your answers were received."
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert store.tally(store.survey(frozen.id).phase()).n == 1
