@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.datasets import adult_domain
+from mdrr.datasets import adult_domain, adult_survey
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, SchemaError
 from mdrr.protocols import clustered, independent, joint, sampled
@@ -74,7 +74,8 @@ def test_a_full_survey_is_read_as_written():
 def test_the_example_declares_adult_in_words():
     survey = Survey.load(ROOT / "examples" / "adult.toml")
     assert survey.domain == adult_domain()
-    assert survey.settings.make(survey.domain) == independent(adult_domain(), p=0.7)
+    assert survey == adult_survey()
+    assert survey.settings == Settings("planned", epsilon=4.0, people=32_561)
     for question in survey.questions:
         assert question.text.endswith("?")
         assert question.text != question.attribute.name

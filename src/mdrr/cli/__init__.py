@@ -15,11 +15,13 @@ from typing import Any
 
 COMMANDS = (
     ("survey", "A survey from draft to results"),
+    ("serve", "A survey from draft to results"),
+    ("respond", "A survey from draft to results"),
+    ("crowd", "A survey from draft to results"),
     ("plan", "Before the survey"),
     ("design", "Before the survey"),
     ("privacy", "Before the survey"),
     ("theory", "Before the survey"),
-    ("respond", "The survey"),
     ("randomize", "The survey"),
     ("tally", "The survey"),
     ("pool", "The survey"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mdrr.design import Design
     from mdrr.domain import Domain
     from mdrr.estimation import Estimate
+    from mdrr.frozen import FrozenSurvey
     from mdrr.survey import Survey
     from mdrr.tallies import Tally
 
@@ -30,6 +31,7 @@ SAVED = ".npz"
 
 _KINDS = {
     "a tally": {"mdrr-tally"},
+    "a frozen survey": {"mdrr-survey"},
     "a design": {"mdrr", "questionnaires"},
     "a report": {"design", "questionnaire", "codes"},
     "a file of dependences": {"names", "values"},
@@ -40,6 +42,7 @@ _KINDS = {
 _MAKES = {
     "a design": "'mdrr design SURVEY --p 0.7 -o design.json' makes one",
     "a tally": "'mdrr tally REPORTS --design DESIGN -o tally.json' makes one",
+    "a frozen survey": "'mdrr survey freeze survey.toml -o survey.json' makes one",
     "a survey file": "It is TOML and declares the attributes",
     "a saved estimate": "'mdrr estimate REPORTS --design DESIGN -o estimate.npz' makes one",
 }
@@ -94,6 +97,13 @@ def load_survey(path: Path) -> Survey:
     from mdrr.survey import Survey
 
     return _load(path, "a survey file", Survey.load)
+
+
+def load_frozen(path: Path) -> FrozenSurvey:
+    """Read a frozen survey."""
+    from mdrr.frozen import FrozenSurvey
+
+    return _load(path, "a frozen survey", lambda p: FrozenSurvey.from_json(p.read_bytes()))
 
 
 def check_ending(out: Path | None, ending: str, what: str) -> None:

@@ -1,27 +1,65 @@
 """`mdrr respond`: one person answers in the terminal; only her randomized report leaves.
 
-Uses the single-record randomizer alone, on the standard library.
+Her answers go through the single-record randomizer alone, and into no file. With a link, the drawn
+report is kept until the collector has it, so that sending again never draws again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from mdrr.cli.options import DesignFile, MaybeOut, SurveyFile
+from typer import Argument, Option
+
+from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.columns import require
 from mdrr.errors import DesignError, MdrrError
 from mdrr.respondent import check
 from mdrr.respondent import respond as randomize
 from mdrr.response import Report
 
+if TYPE_CHECKING:
+    from mdrr.collector import Asked, Link
+
 EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 0.0)
 
 
-def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None) -> None:
-    """Answer a survey in the terminal and see what would be sent. True answers are not stored."""
+def respond(
+    link: Annotated[
+        str | None, Argument(metavar="[LINK]", help="The link you were given, between quotes.")
+    ] = None,
+    design: MaybeDesignFile = None,
+    survey: SurveyFile = None,
+    most_epsilon: Annotated[
+        float | None,
+        Option(envvar="MDRR_MOST_EPSILON", help="Refuse surveys that spend more than this ε."),
+    ] = None,
+    language: Annotated[
+        str | None, Option(help="One of the survey's languages. Default: its first.")
+    ] = None,
+    plain_http: Annotated[
+        bool, Option("--plain-http", help="Send even if others on the way can read it.")
+    ] = False,
+    state: Annotated[
+        Path | None, Option(help="Folder that keeps a report until the collector has it.")
+    ] = None,
+    out: MaybeOut = None,
+) -> None:
+    """Answer a survey in the terminal; see what is sent before it is. True answers are not kept."""
+    if link is not None:
+        if design is not None or survey is not None or out is not None:
+            raise MdrrError("with a link, leave out --design, --survey and --out")
+        _answer(link, most_epsilon, language, plain_http, state)
+        return
+    if design is None:
+        raise MdrrError("give the link of the survey, or --design with its design")
     published = _read(design)
     report = randomize(_Asking(published, _words(survey, published)), published)
     for line in _in_words(published, report):
@@ -33,6 +71,180 @@ def respond(design: DesignFile, survey: SurveyFile = None, out: MaybeOut = None)
 
     write_text(out, report.to_json() + "\n")
     print(f"Wrote {out}.", file=sys.stderr)
+
+
+def _answer(
+    text: str, most: float | None, language: str | None, plain_http: bool, state: Path | None
+) -> None:
+    """The whole way from a link to an acknowledged answer."""
+    httpx = require("httpx", "server")
+    from mdrr.collector import CollectorError, Link, fetch, new_id
+
+    link = Link.parse(text)
+    if link.travels_open and not plain_http:
+        raise CollectorError(
+            "the link is not encrypted (http), so others on the way could read and change what is "
+            "sent. Ask for an https link, or accept that with --plain-http"
+        )
+    if link.fingerprint is None:
+        raise CollectorError(
+            "the link does not say which design it promises (#design=…). Use the whole link, "
+            "between quotes"
+        )
+    kept = _Kept.at(link, state)
+    with httpx.Client(timeout=30.0, follow_redirects=False) as client:
+        asked = fetch(link, client)
+        epsilon = asked.design.epsilon
+        if most is not None and epsilon > most:
+            raise CollectorError(
+                f"this survey spends ε = {epsilon:.4f}, more than your limit {most:g}. Nothing was "
+                "sent"
+            )
+        shown = asked.survey if language is None else asked.survey.spoken(language)
+        published, before = asked.design.to_dict(), kept.report()
+        if before is None:
+            _introduce(shown, asked)
+            words = {q.attribute.name: (q.text, list(q.labels)) for q in shown.questions}
+            drawn = randomize(_Asking(published, words), published)
+            report = Report(drawn.fingerprint, drawn.questionnaire, drawn.codes, new_id())
+            kept.write({"report": report.to_dict()})
+        else:
+            report = before
+            _say("Your device drew a report for this survey before. It is not drawn again.")
+        report.check(asked.design)
+        for line in _in_words(published, report):
+            _say(line)
+        _say("")
+        if shown.consent:
+            _say(shown.consent)
+        print("Type yes to send it: ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().casefold() != "yes":
+            raise MdrrError("nothing was sent. The same command offers the same report again")
+        _send(report, link, asked, client, kept)
+    print("Received. Thank you.")
+
+
+def _send(report: Report, link: Link, asked: Asked, client: Any, kept: _Kept) -> None:
+    """Send the same bytes until the collector has them, or says why it will not."""
+    from mdrr.collector import body
+
+    content = body(report, _ticket(asked, link, client, kept), asked.answer_bytes)
+    _post(link, "answers", content, client, 201)
+    kept.write({"sent": True})
+
+
+def _ticket(asked: Asked, link: Link, client: Any, kept: _Kept) -> str | None:
+    """What goes with an answer: nothing, the invitation, or a signature that hides it."""
+    from mdrr.collector import hide, unhide
+
+    if asked.invitations != "blind":
+        return link.invitation if asked.invitations == "required" else None
+    hidden = kept.read().get("hidden", {})
+    if hidden.get("invitation") != link.invitation:
+        hidden = hide(asked, link)
+        kept.write({**kept.read(), "hidden": hidden})  # an invitation is signed for once
+    if "ticket" not in hidden:
+        wanted = {key: hidden[key] for key in ("invitation", "blinded")}
+        reply = _post(link, "sign", json.dumps(wanted).encode(), client, 200)
+        done = {"invitation": link.invitation, "ticket": unhide(asked, hidden, reply)}
+        kept.write({**kept.read(), "hidden": done})  # what joins the two is gone
+        hidden = done
+    return str(hidden["ticket"])
+
+
+def _post(link: Link, path: str, content: bytes, client: Any, wanted: int) -> Any:
+    """Send bytes, the same ones again if they may have been lost; gives the reply."""
+    httpx = require("httpx", "server")
+    from mdrr.collector import AGAIN, CollectorError, said
+
+    for pause in _PAUSES:
+        try:
+            headers = {"content-type": "application/json"}
+            reply = client.post(f"{link.api}/{path}", content=content, headers=headers)
+        except httpx.HTTPError:
+            time.sleep(pause)
+            continue
+        try:
+            fields = reply.json()
+        except (ValueError, RecursionError):
+            fields = None
+        if reply.status_code == wanted:
+            return fields
+        if reply.status_code not in AGAIN:
+            raise CollectorError(said(reply.status_code, fields))
+        time.sleep(pause)
+    raise CollectorError(
+        f"{link.base} did not take the answer. It is kept: run the same command later, and the "
+        "same report is sent"
+    )
+
+
+class _Kept:
+    """A drawn report on this device, in a file that only its owner can read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def at(cls, link: Link, folder: Path | None) -> _Kept:
+        """Where the report to a survey is kept; refused if it was sent already."""
+        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        folder = folder or home / "mdrr"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        name = hashlib.sha256(f"{link.base}/{link.survey}/{link.fingerprint}".encode()).hexdigest()
+        kept = cls(folder / f"{name[:32]}.json")
+        if kept.read().get("sent"):
+            raise MdrrError(
+                "you answered this survey before, on this device. Answering again would reveal "
+                "more, so nothing was asked"
+            )
+        return kept
+
+    def report(self) -> Report | None:
+        """The report that was drawn before."""
+        held = self.read().get("report")
+        return None if held is None else Report.from_dict(held)
+
+    def write(self, fields: Mapping[str, Any]) -> None:
+        """Write it, whole or not at all."""
+        beside = self._path.with_suffix(f".{os.getpid()}.part")
+        descriptor = os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(fields, file)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+
+    def read(self) -> dict[str, Any]:
+        """What is kept; nothing before the first draw."""
+        try:
+            return dict(json.loads(self._path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError):
+            raise MdrrError(
+                f"{self._path} is not what this command wrote. Remove it if you did not answer yet"
+            ) from None
+
+
+def _introduce(shown: Any, asked: Asked) -> None:
+    """What a person should know before she answers."""
+    from mdrr.privacy import in_words
+
+    for text in (shown.title, shown.introduction, shown.purpose, shown.retention, shown.contact):
+        if text:
+            _say(text)
+    _say("")
+    for sentence in in_words(asked.design):
+        _say(f"• {sentence}")
+    if asked.design.domain.public:
+        _say(f"• Sent as you answer it, outside ε: {', '.join(asked.design.domain.public)}.")
+
+
+def _say(text: str) -> None:
+    """Print a text that may come from a collector: no character of it commands the terminal."""
+    safe = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
+    print(safe, file=sys.stderr)
 
 
 class _Asking(Mapping[str, Any]):
@@ -51,9 +263,9 @@ class _Asking(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         labels = self._labels[name]
         question, texts = self._words.get(name, (name, [str(label) for label in labels]))
-        print(f"\n{question}", file=sys.stderr)
+        _say(f"\n{question}")
         for number, text in enumerate(texts, start=1):
-            print(f"  {number}. {text}", file=sys.stderr)
+            _say(f"  {number}. {text}")
         while True:
             print(f"1 to {len(labels)}: ", end="", file=sys.stderr, flush=True)
             typed = sys.stdin.readline()
@@ -94,7 +306,7 @@ def _in_words(design: Mapping[str, Any], report: Report) -> list[str]:
     lines = ["", "This leaves. It may or may not be what you answered:"]
     clusters = design["questionnaires"][report.questionnaire]["clusters"]
     for cluster, code in zip(clusters, report.codes, strict=True):
-        if cluster["matrix"]["kind"] not in ("constant", "dense"):
+        if cluster["matrix"]["kind"] not in ("constant", "dense", "public"):
             lines.append(f"  {' + '.join(cluster['attributes'])}: the number {code}")
             continue
         sent = []

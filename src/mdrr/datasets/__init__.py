@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mdrr.datasets.uci_adult import ADULT, PAPER, adult, adult_domain
+from mdrr.datasets.uci_adult import ADULT, PAPER, adult, adult_domain, adult_survey
 
-__all__ = ["adult", "adult_domain", "ADULT", "PAPER"]
+__all__ = ["adult", "adult_domain", "adult_survey", "ADULT", "PAPER"]

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from mdrr.columns import BACKENDS, require
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError
+from mdrr.survey import Survey
 
 Part: TypeAlias = Literal["train", "test", "all"]
 Backend: TypeAlias = Literal["polars", "pandas", "pyarrow"]
@@ -172,3 +173,13 @@ def _read(parts: Sequence[str], names: Sequence[str]) -> Any:
         for field in table.schema
     ]
     return table.cast(pa.schema(wide))
+
+
+def adult_survey() -> Survey:
+    """The eight questions of the paper's experiments in people's words.
+
+    >>> adult_survey().question("sex").text
+    'What is your sex?'
+    """
+    text = resources.files("mdrr.datasets").joinpath("adult.toml").read_text(encoding="utf-8")
+    return Survey.from_toml(text, "adult.toml")

@@ -90,25 +90,35 @@ class Findings:
         min_dependence: float = MIN_DEPENDENCE,
     ) -> dict[str, Any]:
         """An estimate as JSON-ready values: shares, dependences, clusters and notes."""
-        found, design = self.estimate(phase, method), phase.design
-        related = self.dependences(phase)
-        groups = None
-        if related is not None:
-            groups = cluster(
-                related, design.domain, max_cells=max_cells, min_dependence=min_dependence
-            )
-        return {
-            "phase": phase.number,
-            "fingerprint": design.fingerprint,
-            "epsilon": finite(design.epsilon),
-            "answers": found.n,
-            "method": found.method,
-            "level": level,
-            "attributes": _attributes(found, design, level),
-            "dependences": None if related is None else _related(related),
-            "clusters": groups,
-            "notes": _json(plain(found.notes)),
-        }
+        found, related = self.estimate(phase, method), self.dependences(phase)
+        return describe(found, phase.number, level, related, max_cells, min_dependence)
+
+
+def describe(
+    found: Estimate,
+    phase: int | None,
+    level: float = 0.95,
+    related: Dependences | None = None,
+    max_cells: int = MAX_CELLS,
+    min_dependence: float = MIN_DEPENDENCE,
+) -> dict[str, Any]:
+    """An estimate as JSON-ready values; `phase` is None if it is of several phases."""
+    design = found.evidence.design
+    groups = None
+    if related is not None:
+        groups = cluster(related, design.domain, max_cells=max_cells, min_dependence=min_dependence)
+    return {
+        "phase": phase,
+        "fingerprint": design.fingerprint,
+        "epsilon": finite(design.epsilon),
+        "answers": found.n,
+        "method": found.method,
+        "level": level,
+        "attributes": _attributes(found, design, level),
+        "dependences": None if related is None else _related(related),
+        "clusters": groups,
+        "notes": _json(plain(found.notes)),
+    }
 
 
 def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:

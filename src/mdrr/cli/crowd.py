@@ -1,0 +1,282 @@
+"""`mdrr crowd`: simulated people answer a survey over HTTP, each with a request of her own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
+
+from typer import Argument, Option
+
+from mdrr.cli.options import AsJson, Seed
+from mdrr.cli.screen import print_answer, progress, step
+from mdrr.columns import require
+from mdrr.errors import MdrrError
+
+if TYPE_CHECKING:
+    from mdrr.collector import Asked, Link
+    from mdrr.design import Design
+    from mdrr.response import Report
+
+EXAMPLE = "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"
+_ATTEMPTS = 8
+_SECONDS = 30.0
+
+
+def crowd(
+    url: Annotated[str, Argument(help="A link to the survey, between quotes.")],
+    data: Annotated[
+        str, Option(help="Who answers: 'adult', or a file of true records (CSV or Parquet).")
+    ] = "adult",
+    n: Annotated[
+        int | None, Option("--n", "-n", min=1, help="How many answer. Default: all of them.")
+    ] = None,
+    invitations: Annotated[
+        Path | None, Option(help="A file of links, one per person, as 'mdrr survey open' writes.")
+    ] = None,
+    workers: Annotated[int, Option(min=1, max=1000, help="Requests under way at once.")] = 64,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let simulated people answer a survey over HTTP; their true answers are in a file."""
+    httpx = require("httpx", "server")
+    from mdrr.collector import Link, fetch
+
+    links = [Link.parse(url)]
+    if invitations is not None:
+        links = [Link.parse(line) for line in invitations.read_text(encoding="utf-8").split()]
+    with httpx.Client(timeout=30.0) as client:
+        asked = fetch(links[0], client)
+    people = _people(data, asked.design)
+    if invitations is not None:
+        n = min(n or len(links), len(links))
+    elif asked.invitations != "none":
+        raise MdrrError("this survey needs invitations: give their file with --invitations")
+    source = None if seed is None else str(seed)
+    if not as_json:
+        step("A simulation: these people exist only in a file.")
+    made = Crowd.of(people, asked.design, n, seed=source)
+    with progress("Answering", quiet=as_json) as done:
+        sent = made.answer(links, asked, workers=workers, on_progress=done)
+    text = (
+        f"{sent.acknowledged:,} simulated people answered in {sent.seconds:.1f} s, "
+        f"{sent.acknowledged / sent.seconds:,.0f} a second. ε = {asked.design.epsilon:.4f} each."
+    )
+    if sent.refused:
+        text += f" {sent.refused:,} were refused, the first because: {sent.reason}."
+    fields = {
+        "simulated": True,
+        "answered": sent.acknowledged,
+        "refused": sent.refused,
+        "reason": sent.reason,
+        "seconds": sent.seconds,
+    }
+    print_answer(fields, text, as_json=as_json)
+
+
+def _people(data: str, design: Design) -> Any:
+    if data == "adult":
+        from mdrr.datasets import adult
+
+        return adult()
+    from mdrr.files import read_people
+
+    return require("pyarrow", "frames").concat_tables(read_people(data, design.domain))
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of a crowd's answers."""
+
+    acknowledged: int
+    refused: int
+    reason: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Simulated people and what each of them reports."""
+
+    reports: Sequence[Report]
+
+    @classmethod
+    def of(cls, people: Any, design: Design, n: int | None = None, *, seed: str | None) -> Crowd:
+        """The first n people of a frame, all by default; more than there are answer in turns."""
+        from mdrr.collector import new_id
+        from mdrr.frames import encode
+        from mdrr.randomizer import randomize_codes
+        from mdrr.response import Report
+        from mdrr.source import SeededSource
+
+        columns = encode(people, design.domain)
+        count = len(columns[0]) if n is None else n
+        columns = [column.take(range(count), mode="wrap") for column in columns]
+        source = None if seed is None else SeededSource(seed)
+        randomized = randomize_codes(columns, design, source)
+        found: list[Report | None] = [None] * count
+        for number, batch in enumerate(randomized.batches):
+            rows = zip(*(codes.tolist() for codes in batch.codes), strict=True)
+            for row, codes in zip(batch.rows.tolist(), rows, strict=True):
+                found[row] = Report(randomized.fingerprint, number, tuple(codes), new_id())
+        return cls([report for report in found if report is not None])
+
+    def answer(
+        self,
+        links: Sequence[Link],
+        asked: Asked,
+        *,
+        workers: int = 64,
+        on_progress: Callable[[float], None] = lambda share: None,
+    ) -> Sent:
+        """Send every report, each with a link of its own if there are several."""
+        return asyncio.run(_answer(self.reports, links, asked, workers, on_progress))
+
+    def answer_database(self, database: str, survey: str) -> Sent:
+        """Send every report to a survey of a database that nobody serves yet."""
+        httpx = require("httpx", "server")
+        from mdrr.collector import Link, fetch
+
+        with served(database) as url, httpx.Client(timeout=30.0) as client:
+            link = Link(url, survey)
+            asked = fetch(link, client)
+            return self.answer([replace(link, fingerprint=asked.design.fingerprint)], asked)
+
+
+async def _answer(
+    reports: Sequence[Report],
+    links: Sequence[Link],
+    asked: Asked,
+    workers: int,
+    on_progress: Callable[[float], None],
+) -> Sent:
+    from mdrr.collector import body, hide, said, unhide
+
+    todo = iter(enumerate(reports))
+    counts = {"acknowledged": 0, "refused": 0}
+    reason: str | None = None
+    began = time.monotonic()
+
+    async def work() -> None:
+        nonlocal reason
+        async with _Connection(links[0]) as connection:
+            for place, report in todo:
+                link = links[place % len(links)]
+                status, reply, invitation = 201, b"", link.invitation
+                if asked.invitations == "blind":
+                    hidden = hide(asked, link)
+                    wanted = {key: hidden[key] for key in ("invitation", "blinded")}
+                    status, reply = await connection.post("sign", json.dumps(wanted).encode())
+                    if status == 200:
+                        status, invitation = 201, unhide(asked, hidden, _fields(reply))
+                if status == 201:
+                    content = body(report, invitation, asked.answer_bytes)
+                    status, reply = await connection.post("answers", content)
+                counts["acknowledged" if status == 201 else "refused"] += 1
+                if status != 201 and reason is None:
+                    reason = said(status, _fields(reply)) if reply else "no answer came"
+                on_progress(sum(counts.values()) / len(reports))
+
+    await asyncio.gather(*(work() for _ in range(min(workers, len(reports)))))
+    seconds = max(time.monotonic() - began, 1e-9)
+    return Sent(counts["acknowledged"], counts["refused"], reason, seconds)
+
+
+class _Connection:
+    """One connection to a collector, kept open: lean, since a crowd makes many requests."""
+
+    def __init__(self, link: Link) -> None:
+        self._parts = parts = urlsplit(link.api)
+        tls = parts.scheme == "https"
+        self._to: dict[str, Any] = {"host": parts.hostname, "port": parts.port or (80, 443)[tls]}
+        self._to["ssl"] = tls or None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def __aenter__(self) -> _Connection:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._drop()
+
+    def _drop(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._writer = None
+
+    async def post(self, path: str, content: bytes) -> tuple[int, bytes]:
+        """The status and the reply; the same bytes go again if a reply is lost or says so."""
+        from mdrr.collector import AGAIN
+
+        status, reply = 503, b""
+        for attempt in range(_ATTEMPTS):
+            try:
+                async with asyncio.timeout(_SECONDS):
+                    status, reply = await self._post(path, content)
+            except (OSError, EOFError, ValueError):
+                self._drop()
+                status, reply = 503, b""
+            if status not in AGAIN:
+                break
+            await asyncio.sleep(0.05 * 2**attempt)
+        return status, reply
+
+    async def _post(self, path: str, content: bytes) -> tuple[int, bytes]:
+        if self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection(**self._to)
+        head = (
+            f"POST {self._parts.path}/{path} HTTP/1.1\r\nHost: {self._parts.netloc}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + content)
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = re.search(r"\r\ncontent-length: *(\d+)", head)
+        reply = await self._reader.readexactly(int(length[1]) if length else 0)
+        if length is None or "\r\nconnection: close" in head:
+            self._drop()
+        return int(head.split(" ", 2)[1]), reply
+
+
+def _fields(reply: bytes) -> object:
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        return None
+
+
+@contextmanager
+def served(database: str) -> Iterator[str]:
+    """A server of a database in this process, while the block runs; gives its address."""
+    import uvicorn
+
+    from mdrr.server.app import create_app, server_config
+
+    port = free_port("127.0.0.1")
+    server = uvicorn.Server(server_config(create_app(database), "127.0.0.1", port))
+    thread = threading.Thread(target=server.run, name="mdrr-server", daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            if not thread.is_alive():
+                raise MdrrError("the server did not start")
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def free_port(host: str) -> int:
+    """A port that nobody listens on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,260 @@
+"""`mdrr survey init`, `check`, `preview`, `freeze`: from a table of people to a frozen survey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+from typer import Argument, Option
+
+from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_survey
+from mdrr.cli.options import AsJson, Out
+from mdrr.cli.screen import note, print_json, print_table, print_text
+from mdrr.errors import MdrrError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from mdrr.design import Design
+    from mdrr.survey import Survey
+
+_SHOWN_ROWS = 10
+_MOST_ROWS = 10_000
+
+DraftFile = Annotated[Path, Argument(help="The survey file (TOML).")]
+
+
+def init(
+    people: Annotated[Path, Argument(help="People (CSV or TSV): a column per question.")],
+    out: Out,
+    title: Annotated[
+        str | None, Option(help="The survey's title. Default: the file's name.")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Draft a survey file from the columns of a table and their types."""
+    from mdrr.draft import LEAK, draft
+    from mdrr.files import write_text
+    from mdrr.survey import Survey
+
+    keep_apart(out, [people])
+    check_ending(out, ".toml", "a survey file is TOML")
+    if out.exists() and not force:
+        raise MdrrError(f"{out} exists. Name another file with -o, or replace it with --force")
+    made = draft(read_table(people), title or people.stem)
+    Survey.from_toml(made.text, str(out))
+    write_text(out, made.text)
+    print_text(f"Wrote {out}, {len(made.asked)} questions: {', '.join(made.asked)}.")
+    for name, why in made.left:
+        print_text(f"Left out {name!a}: {why}.")
+    if made.read:
+        note(f"WARNING: {LEAK} This concerns {', '.join(map(ascii, made.read))}")
+    print_text(f"Edit it, then: mdrr survey check {out}")
+
+
+def check(
+    survey: DraftFile,
+    people: Annotated[
+        Path | None, Argument(help="True records (CSV, TSV or Parquet) to check against it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List everything that is wrong with a survey file, or with a file of people. Exit code 1."""
+    from mdrr.misfits import misfits
+    from mdrr.survey import problems
+
+    found = problems(survey.read_text(encoding="utf-8"))
+    read = None if found else load_survey(survey)
+    bad = []
+    if people is not None and read is not None:
+        bad = misfits(read_table(people, typed=False), read.domain)
+    advice = [] if read is None else _advice(read)
+    header = 0 if people is None or people.suffix.lower() in (".parquet", ".pq") else 1
+    if as_json:
+        rows = [
+            {
+                "attribute": each.attribute,
+                "problem": each.what,
+                "people": len(each.rows),
+                "rows": [row + header for row in each.rows[:_MOST_ROWS]],
+            }
+            for each in bad
+        ]
+        print_json({"problems": found, "people": rows, "advice": advice})
+    else:
+        for problem in found:
+            print_text(f"{survey}: {problem}")
+        for each in bad:
+            print_text(f"{people}: {each.attribute!a}: {_rows(each.rows, header)}{each.what}")
+        for line in advice:
+            print_text(f"Advice: {line}")
+        if people is not None and read is None:
+            print_text(f"{people} was not checked: the survey file comes first.")
+        wrong = len(found) + len(bad)
+        print_text(f"{wrong} problem{'' if wrong == 1 else 's'}." if wrong else "No problems.")
+    if found or bad:
+        raise typer.Exit(1)
+
+
+def preview(
+    survey: DraftFile,
+    language: Annotated[
+        str | None, Option(help="Which of the survey's languages. Default: the first.")
+    ] = None,
+) -> None:
+    """Show the survey as people would read it, and what its design is expected to do."""
+    read = load_survey(survey)
+    shown = read if language is None else read.spoken(language)
+    for text in (shown.title, shown.introduction, shown.purpose, shown.retention, shown.contact):
+        if text:
+            print_text(f"{text}\n")
+    for number, question in enumerate(shown.questions, start=1):
+        public = "  (not randomized: sent as it is)" if question.attribute.public else ""
+        print_text(f"{number} of {len(shown.questions)}. {question.text}{public}")
+        for label in question.labels:
+            print_text(f"   ( ) {label}")
+        print_text("")
+    if shown.consent:
+        print_text(f"[ ] {shown.consent}\n")
+    if read.settings is None:
+        note(f"{survey} has no [design], so nothing can be said of privacy and error")
+        return
+    if read.settings.protocol != "planned":
+        design = read.settings.make(read.domain)
+    else:
+        plan = read.settings.plan(read.domain)
+        design = plan.design
+        rows = [
+            [c.name, f"{c.predicted.error:.3g}", f"{c.predicted.forged:.3g}"]
+            for c in plan.candidates
+        ]
+        heads = ["design", "predicted error", "one forged answer"]
+        print_table(heads, rows, title=f"The plan, for {plan.n:,} people at ε = {plan.epsilon:g}")
+    say_design(design, read.settings.people)
+
+
+def freeze(
+    survey: DraftFile,
+    out: Out,
+    design: Annotated[
+        Path | None,
+        Option("--design", "-d", help="A design (JSON) instead of the file's [design]."),
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace another frozen survey.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Plan the survey and freeze it: what is written never changes, and everything reads it."""
+    from mdrr.files import write_text
+    from mdrr.frozen import freeze as make
+
+    keep_apart(out, [survey, design])
+    check_ending(out, ".json", "a frozen survey is JSON")
+    if out.exists() and not force:
+        raise MdrrError(
+            f"{out} exists. Answers are collected under what it holds. Name another file with -o, "
+            "or replace it with --force"
+        )
+    read = load_survey(survey)
+    frozen = make(read, None if design is None else load_design(design))
+    write_text(out, frozen.to_json())
+    if as_json:
+        print_json(
+            {
+                "out": str(out),
+                "id": frozen.id,
+                "fingerprint": frozen.design.fingerprint,
+                "epsilon": frozen.design.epsilon,
+                "public": list(frozen.design.domain.public),
+                "predicted": dict(frozen.predicted),
+            }
+        )
+        return
+    say_design(frozen.design, read.settings.people if read.settings else None)
+    for line in _advice(read):
+        note(f"Advice: {line}")
+    print_text(f"Wrote {out}: survey {frozen.id}, fingerprint {frozen.design.fingerprint}.")
+    print_text("It is frozen. Give people the fingerprint by a second way if you can.")
+    print_text(f"Next: mdrr survey open {out}")
+
+
+def say_design(design: Design, people: int | None) -> None:
+    """Print ε, what is outside it, the predicted error, and what a forged answer weighs."""
+    from mdrr.frozen import predictions
+    from mdrr.planning.predict import GUESSED, GUESSWORK
+    from mdrr.privacy import in_words
+
+    print_text(f"One person spends ε = {design.epsilon:.4f} at most.")
+    if design.domain.public:
+        print_text(
+            f"Outside ε: {', '.join(design.domain.public)}. These are sent as they are, and "
+            "whoever knows them of a person can join them with the rest of her answer."
+        )
+    found: dict[str, Any] = predictions(design, people)
+    if not found:
+        print_text("Say people = … under [design] to have the error predicted.")
+    else:
+        alone, together = found["alone"], found["together"]
+        kinds = ""
+        if alone is not None and together is not None:
+            kinds = f" (single questions {alone:.1%}, pairs {together:.1%})"
+        print_text(
+            f"With {people:,} people a typical count errs by {found['error']:.1%}{kinds}, the "
+            f"worst table by {found['worst']:.1%}."
+        )
+        print_text(
+            f"One forged answer adds at most {found['forged']:.3g} people to a count. Invitations "
+            "limit everybody to one answer."
+        )
+        if found["guess"] > GUESSWORK:
+            print_text(GUESSED)
+    for sentence in in_words(design):
+        print_text(f"• {sentence}")
+
+
+def read_table(path: Path, *, typed: bool = True) -> pl.DataFrame:
+    """A table of people as a Polars frame; an error repeats nothing that the file holds."""
+    from mdrr.columns import require
+
+    polars = require("polars", "frames")
+    name = path.name.lower().removesuffix(".gz")
+    if not path.is_file():
+        raise FileNotFoundError(2, "there is no such file", str(path))
+    try:
+        if name.endswith((".parquet", ".pq")) and not typed:
+            return cast("pl.DataFrame", polars.read_parquet(path))
+        if not name.endswith((".csv", ".tsv")):
+            kinds = "CSV or TSV" if typed else "CSV, TSV or Parquet"
+            raise MdrrError(f"{path}: give the people as {kinds}")
+        tab = "\t" if name.endswith(".tsv") else ","
+        types = {"infer_schema_length": None} if typed else {"infer_schema": False}
+        frame: pl.DataFrame = polars.read_csv(path, separator=tab, **types)
+    except polars.exceptions.PolarsError:
+        raise MdrrError(
+            f"{path} cannot be read as a table in UTF-8. Give every row as many fields as the "
+            "first one, which names the columns"
+        ) from None
+    if frame.width == 1 and ";" in frame.columns[0]:
+        raise MdrrError(f"{path} has semicolons between its fields. Write it with commas")
+    return frame
+
+
+def _rows(rows: tuple[int, ...], header: int) -> str:
+    """Which rows of a file, the first few."""
+    if not rows:
+        return ""
+    shown = ", ".join(f"{row + header:,}" for row in rows[:_SHOWN_ROWS])
+    more = f" and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""
+    return f"row{'s' if len(rows) > 1 else ''} {shown}{more}: "
+
+
+def _advice(read: Survey) -> list[str]:
+    """What a survey should say to the people it asks, and does not."""
+    wanted = {
+        "purpose": "what the answers are for",
+        "consent": "what people agree to",
+        "retention": "how long the randomized answers are kept",
+        "contact": "whom people can ask",
+    }
+    lacking = [f"say {why} ({key} = …)" for key, why in wanted.items() if not getattr(read, key)]
+    return lacking if read.settings else [*lacking, "say how to make the design ([design])"]

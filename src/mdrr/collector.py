@@ -1,0 +1,231 @@
+"""A collector as people see it: the link they were given, the survey behind it, and sending.
+
+What a collector says is not believed: the design must have the fingerprint that the link states,
+and its ε is computed from its integers.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from mdrr.columns import require
+from mdrr.design import Design
+from mdrr.errors import MdrrError
+from mdrr.frozen import read_texts
+from mdrr.response import Report
+from mdrr.survey import Survey
+
+MOST_BYTES = 50_000_000
+"""Longer answers of a collector are not read."""
+AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
+"""With these statuses the same bytes may be sent again."""
+SECONDS = 30.0
+
+
+class CollectorError(MdrrError):
+    """A collector that cannot be reached, or that says something it should not."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A respondent's link. What is after `#` never leaves the device by itself.
+
+    Arguments:
+        base: the collector's address, as in `https://survey.example.org`.
+        survey: the survey's id.
+        fingerprint: of the design that the person was promised.
+        invitation: her invitation, used once.
+
+    Example:
+        >>> link = Link.parse("https://example.org/s/abcdefgh#design=15f2&invitation=x")
+        >>> link.base, link.survey, link.fingerprint, link.invitation
+        ('https://example.org', 'abcdefgh', '15f2', 'x')
+        >>> str(link)
+        'https://example.org/s/abcdefgh#design=15f2&invitation=x'
+    """
+
+    base: str
+    survey: str
+    fingerprint: str | None = None
+    invitation: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Link:
+        """The link that a text is."""
+        try:
+            parts = urlsplit(text.strip())
+            host = parts.hostname
+        except ValueError:
+            host = None
+        found = None if host is None else re.fullmatch(r"(.*)/s/([A-Za-z0-9]{1,32})/?", parts.path)
+        if found is None or parts.scheme not in ("http", "https"):
+            raise CollectorError(
+                "this is no link to a survey, as in 'https://example.org/s/abcdefgh#design=…'. Put "
+                "the link between quotes"
+            )
+        said = {key: values[0] for key, values in parse_qs(parts.fragment).items()}
+        base = f"{parts.scheme}://{parts.netloc}{found[1]}"
+        return cls(base, found[2], said.get("design"), said.get("invitation"))
+
+    def __str__(self) -> str:
+        said = {"design": self.fingerprint, "invitation": self.invitation}
+        fragment = urlencode({key: value for key, value in said.items() if value})
+        return f"{self.base}/s/{self.survey}" + (f"#{fragment}" if fragment else "")
+
+    @property
+    def api(self) -> str:
+        """Where a program asks for the survey."""
+        return f"{self.base}/api/surveys/{self.survey}"
+
+    @property
+    def travels_open(self) -> bool:
+        """Whether others on the way could read and change what is sent."""
+        parts = urlsplit(self.base)
+        return parts.scheme == "http" and not _loopback(parts.hostname or "")
+
+
+def dashboard(base: str, survey: str, token: str) -> str:
+    """The owner's link."""
+    return f"{base.rstrip('/')}/d/{survey}#{urlencode({'token': token})}"
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A survey as a collector offers it, checked.
+
+    Arguments:
+        survey: its texts.
+        design: how answers are randomized.
+        invitations: `"none"`, `"required"` or `"blind"`.
+        answer_bytes: how long every answer is.
+        blind_key: the key that signs blind invitations, if there is one.
+    """
+
+    survey: Survey
+    design: Design
+    invitations: str
+    answer_bytes: int
+    blind_key: str | None
+
+    @classmethod
+    def from_dict(cls, fields: object, link: Link) -> Asked:
+        """What the collector answered; refused if it is not what the link promised."""
+        if not isinstance(fields, Mapping):
+            raise CollectorError("the collector did not answer with a survey")
+        try:
+            if fields["state"] != "open":
+                raise CollectorError("this survey does not take answers now")
+            design = Design.from_dict(fields["design"])
+            survey = read_texts(fields["survey"], design)
+            length, kind = fields["answer_bytes"], fields["invitations"]
+            key = fields.get("blind_key")
+        except CollectorError:
+            raise
+        except (MdrrError, KeyError, TypeError, AttributeError, ValueError):
+            raise CollectorError("the collector's survey cannot be read. Tell its owner") from None
+        if link.fingerprint is not None and design.fingerprint != link.fingerprint:
+            raise CollectorError(
+                "the collector asks under another design than your link promises. Nothing was "
+                "sent. Ask the survey's owner"
+            )
+        fits = type(length) is int and 0 < length < MOST_BYTES
+        if not fits or kind not in ("none", "required", "blind"):
+            raise CollectorError("the collector's survey cannot be read. Tell its owner")
+        if kind != "none" and link.invitation is None:
+            raise CollectorError(
+                "this survey needs an invitation, and the link has none. Use the whole link you "
+                "got, between quotes"
+            )
+        return cls(survey, design, kind, length, key)
+
+
+def fetch(link: Link, client: Any) -> Asked:
+    """Ask a collector for the survey of a link.
+
+    Arguments:
+        link: the respondent's link.
+        client: an `httpx.Client`.
+    """
+    httpx = require("httpx", "server")
+    try:
+        reply = client.get(link.api)
+        fields = reply.json() if len(reply.content) < MOST_BYTES else None
+    except httpx.HTTPError as error:
+        raise CollectorError(
+            f"{link.base} cannot be reached ({type(error).__name__}). Check the link, and that the "
+            "server runs"
+        ) from None
+    except (ValueError, RecursionError):
+        raise CollectorError(f"{link.base} is no collector: it did not answer in JSON") from None
+    if reply.status_code == 404:
+        raise CollectorError(f"{link.base} has no survey {link.survey}. Check the link")
+    if reply.status_code != 200:
+        raise CollectorError(said(reply.status_code, fields))
+    return Asked.from_dict(fields, link)
+
+
+def said(status: int, fields: object) -> str:
+    """A collector's refusal in its own words, shown safely."""
+    words = fields.get("error") if isinstance(fields, Mapping) else None
+    text = words if isinstance(words, str) else "it gave no reason"
+    shown = "".join(c if c.isprintable() else " " for c in text)[:300]
+    return f"the collector refused ({status}): {shown}"
+
+
+def new_id() -> str:
+    """128 random bits by which a collector tells that an answer came twice."""
+    return secrets.token_hex(16)
+
+
+def body(report: Report, invitation: str | None, length: int) -> bytes:
+    """An answer as it is sent: JSON, with spaces at the end so that all have one length.
+
+    >>> body(Report("15f2", 0, (2,), "00"), None, 90)[60:]
+    b'"00"},"invitation":null}      '
+    """
+    fields = {"report": report.to_dict(), "invitation": invitation}
+    text = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(text) > length:
+        raise CollectorError("the answer is longer than the collector says answers are")
+    return text.ljust(length)
+
+
+def hide(asked: Asked, link: Link) -> dict[str, str]:
+    """A fresh token for a blind invitation, hidden: what is signed, and what unhides it."""
+    from mdrr.server import blind
+
+    key = blind.from_text(asked.blind_key or "")
+    prepared = blind.prepare(secrets.token_bytes(blind.TOKEN_BYTES))
+    made = blind.blind(prepared, key)
+    return {
+        "invitation": link.invitation or "",
+        "prepared": blind.to_text(prepared),
+        "blinded": blind.to_text(made.message),
+        "inverse": f"{made.inverse:x}",
+    }
+
+
+def unhide(asked: Asked, hidden: Mapping[str, str], reply: object) -> str:
+    """What goes with an answer instead of a blind invitation, from the collector's signature."""
+    from mdrr.server import blind
+
+    signature = reply.get("signature") if isinstance(reply, Mapping) else None
+    if not isinstance(signature, str):
+        raise CollectorError("the collector did not sign the invitation. Tell its owner")
+    key, prepared = blind.from_text(asked.blind_key or ""), blind.from_text(hidden["prepared"])
+    made = blind.finalize(prepared, blind.from_text(signature), int(hidden["inverse"], 16), key)
+    return blind.ticket(prepared, made)

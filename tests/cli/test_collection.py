@@ -1,0 +1,277 @@
+"""A survey in a database: opened, answered over HTTP by real processes, closed, published."""
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+import polars as pl
+import pytest
+
+from mdrr.collector import Link
+from mdrr.estimation import Estimate
+from mdrr.frozen import FrozenSurvey
+from mdrr.server.store import Store
+from tests.cli.run import answer, done, refusal, run
+from tests.server.cases import free_port, running
+
+DATABASE = "sqlite:///mdrr.db"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def frozen(folder) -> FrozenSurvey:
+    """The survey of the folder, frozen with its design (p = 0.7 each)."""
+    done("survey freeze survey.toml --design design.json -o survey.json")
+    return FrozenSurvey.from_json(Path("survey.json").read_bytes())
+
+
+def opened(*words: object) -> dict:
+    return answer("survey", "open", "survey.json", *words)
+
+
+def test_open_prints_the_token_once_and_hides_the_invitations(frozen):
+    printed = done("survey open survey.json --invitations 3 --url https://example.org/")
+    [token] = re.findall(r"shown this once: (\S+)", printed)
+    assert f"https://example.org/d/{frozen.id}#token={token}" in printed
+    links = [Link.parse(line) for line in Path("invitations.txt").read_text().split()]
+    assert len({link.invitation for link in links}) == 3
+    assert {(link.base, link.survey) for link in links} == {("https://example.org", frozen.id)}
+    assert {link.fingerprint for link in links} == {frozen.design.fingerprint}
+    assert stat.S_IMODE(os.stat("invitations.txt").st_mode) == 0o600
+    for link in links:
+        assert link.invitation not in printed
+    everything = b"".join(path.read_bytes() for path in Path().glob("mdrr.db*"))
+    assert token.encode() not in everything
+    assert not any(link.invitation.encode() in everything for link in links)
+
+
+def test_open_asks_how_people_are_invited(frozen):
+    assert "--invitations N for one answer each" in refusal("survey open survey.json")
+    assert "how people are invited" in refusal(
+        "survey open survey.json --invitations 3 --no-invitations"
+    )
+    assert "go with --invitations" in refusal("survey open survey.json --no-invitations --blind")
+    Path("invitations.txt").write_text("others")
+    assert "may hold invitations" in refusal("survey open survey.json --invitations 3")
+    assert Path("invitations.txt").read_text() == "others"
+    assert "has no surveys" not in run("survey status survey.json").stdout
+    opened("--no-invitations")
+    assert "already" in refusal("survey open survey.json --no-invitations")
+    assert "is a design, and a frozen survey is needed" in refusal(
+        "survey open design.json --no-invitations"
+    )
+
+
+def test_more_invitations_come_in_a_file_of_their_own(frozen):
+    opened("--invitations", 2)
+    done("survey invite survey.json 4 -o more.txt")
+    assert len(Path("more.txt").read_text().split()) == 4
+    assert stat.S_IMODE(os.stat("more.txt").st_mode) == 0o600
+    assert answer("survey status survey.json")["invitations"]["made"] == 6
+    assert "more.txt exists" in refusal("survey invite survey.json 4 -o more.txt")
+    assert "no survey 'abcdefgh'" in refusal("survey invite abcdefgh 4 -o less.txt")
+    assert not Path("less.txt").exists()
+
+
+def test_a_survey_goes_through_its_states_in_order(frozen):
+    opened("--no-invitations")
+    assert "only a closed one can be published" in refusal("survey publish survey.json")
+    assert "no answers yet" in refusal("survey results survey.json")
+    done("survey close survey.json")
+    assert "cannot become closed" in refusal("survey close survey.json")
+    done("survey", "reopen", frozen.id)
+    assert answer("survey", "status", frozen.id)["state"] == "open"
+
+
+def test_crowd_results_and_publication(frozen):
+    opened("--no-invitations")
+    with running(DATABASE) as (url, _):
+        link = Link(url, frozen.id, frozen.design.fingerprint)
+        sent = answer("crowd", link, "--data", "people.csv", "--seed", 5)
+        assert (sent["answered"], sent["refused"], sent["simulated"]) == (600, 0, True)
+        shown = done("survey results survey.json")
+        assert "Do you smoke?" in shown
+        assert "600 answers" in shown
+        found = answer("survey results survey.json -o results.json")
+        assert json.loads(Path("results.json").read_text(encoding="utf-8")) == found
+        smokes = found["attributes"][0]
+        for share, low, high in zip(*(smokes[k] for k in ("shares", "low", "high")), strict=True):
+            assert 0 <= low <= share <= high <= 1
+        # 600 people at p = 0.7: a share's standard error is below sqrt(1/4/600)/0.7 < 0.03.
+        assert abs(smokes["shares"][1] - 1 / 3) < 4.5 * 0.03
+        done("survey results survey.json -o estimate.npz")
+        assert Estimate.load("estimate.npz").n == 600
+        done("survey close survey.json")
+        assert "does not take answers" in refusal("crowd", link, "--data", "people.csv")
+        assert httpx.get(f"{link.api}/results").status_code == 404
+        done("survey publish survey.json --open-data")
+        time.sleep(1.1)  # the server shows a survey as it was at most a second ago
+        public = httpx.get(f"{link.api}/results").json()
+        assert public["attributes"] == found["attributes"]
+        reports = pl.read_parquet(httpx.get(f"{link.api}/results/reports.parquet").content)
+        assert reports.height == 600
+
+
+def test_the_same_seed_gives_the_same_tally_over_http_as_in_memory(frozen):
+    done("randomize people.csv -d design.json -o again.jsonl --seed 7")
+    done("tally again.jsonl -d design.json -o again.json")
+    opened("--no-invitations")
+    with running(DATABASE) as (url, store):
+        link = Link(url, frozen.id, frozen.design.fingerprint)
+        done("crowd", link, "--data", "people.csv", "--seed", 7)
+        counted = store.tally(store.need(frozen.id).phase())
+    assert counted.to_json() == Path("again.json").read_text(encoding="utf-8")
+
+
+def test_a_crowd_uses_each_invitation_once(frozen):
+    port = free_port()
+    opened("--invitations", 50, "--url", f"http://127.0.0.1:{port}")
+    text = Path("invitations.txt").read_text()
+    with running(DATABASE) as (url, _):
+        Path("links.txt").write_text(text.replace(f"http://127.0.0.1:{port}", url))
+        first = Path("links.txt").read_text().split()[0]
+        bare = Link(url, frozen.id, frozen.design.fingerprint)
+        assert "needs an invitation" in refusal("crowd", bare, "--data", "people.csv")
+        words = ("crowd", first, "--data", "people.csv", "--invitations", "links.txt")
+        assert answer(*words)["answered"] == 50
+        again = answer(*words)
+        assert (again["answered"], again["refused"]) == (0, 50)
+        assert "403" in again["reason"]
+    assert answer("survey status survey.json")["invitations"] == {
+        "kind": "required",
+        "made": 50,
+        "used": 50,
+    }
+
+
+def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
+    opened("--invitations", 500)
+    with running(DATABASE) as (url, _):
+        text = Path("invitations.txt").read_text().replace("http://127.0.0.1:8000", url)
+        links = text.split()
+        Path("pilot.txt").write_text("\n".join(links[:300]))
+        done("crowd", links[0], "--data", "people.csv", "--invitations", "pilot.txt")
+        Path("all.txt").write_text(text)
+        made = answer("survey phase survey.json --people 5000 --links all.txt -o main.txt")
+        assert made["pilot"] == 300
+        assert made["epsilon_main"] <= made["epsilon_pilot"] == frozen.design.epsilon
+        main = Path("main.txt").read_text().split()
+        assert Link.parse(main[0]).fingerprint == made["fingerprint"] != frozen.design.fingerprint
+        time.sleep(1.1)  # the server shows a survey as it was at most a second ago
+        assert "another design" in refusal("crowd", links[-1], "--data", "people.csv")
+        sent = answer("crowd", main[0], "--data", "people.csv", "--invitations", "main.txt")
+        assert (sent["answered"], sent["refused"]) == (200, 300)
+        found = answer("survey status survey.json")
+        assert [phase["answers"] for phase in found["phases"]] == [300, 200]
+    both = answer("survey results survey.json --method product")
+    assert (both["answers"], both["phase"]) == (500, None)
+    assert answer("survey results survey.json --phase 1 --method product")["answers"] == 300
+
+
+def test_a_pilot_without_invitations_needs_a_promise(frozen):
+    opened("--no-invitations")
+    assert "--different-people" in refusal("survey phase survey.json --people 500")
+    assert "go together" in refusal("survey phase survey.json --people 500 -o x.txt")
+
+
+def test_clusters_of_the_pilot_can_be_asked_for(frozen):
+    opened("--no-invitations")
+    with running(DATABASE) as (url, store):
+        link = Link(url, frozen.id, frozen.design.fingerprint)
+        done("crowd", link, "--data", "people.csv", "--n", 600)
+        words = "survey phase survey.json --people 900 --different-people --epsilon 3"
+        made = answer(f"{words} --clusters 12 --min-dependence 0")
+        design = store.need(frozen.id).phase(2).design
+    assert made["epsilon_main"] == design.epsilon <= 3.0
+    assert max(len(cluster.attributes) for cluster in design.clusters) > 1
+
+
+def test_the_page_is_written_for_somebody_else_to_serve(frozen):
+    done("survey page survey.json --collector https://collector.example.org -o page")
+    text = Path("page/index.html").read_text(encoding="utf-8")
+    assert '<meta name="mdrr-collector" content="https://collector.example.org">' in text
+    assert f'<meta name="mdrr-survey" content="{frozen.id}">' in text
+    assert "connect-src https://collector.example.org/" in text
+    for name in re.findall(r'(?:src|href)="(static/[^"]+)"', text):
+        assert Path("page", name).is_file()
+    assert "../static" not in text
+    assert "exists" in refusal("survey page survey.json --collector https://x.org -o page")
+    assert "not encrypted" in refusal("survey page survey.json --collector http://x.org -o p")
+    quoted = ("--collector", 'https://x"y.org', "-o", "p")
+    assert "no address" in refusal("survey", "page", "survey.json", *quoted)
+
+
+def start(*words: object) -> subprocess.Popen:
+    """A command as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "mdrr", *map(str, words)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+
+
+def wait_for(url: str, server: subprocess.Popen) -> None:
+    for _ in range(1200):
+        assert server.poll() is None, server.communicate()
+        try:
+            assert httpx.get(f"{url}/healthz").json() == {"status": "ok"}
+            return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise AssertionError("the server did not start")
+
+
+def test_serve_crowd_and_results_as_processes(frozen):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    opened("--invitations", 400, "--url", url)
+    link = Path("invitations.txt").read_text().split()[0]
+    server = start("serve", "--port", port)
+    try:
+        wait_for(url, server)
+        crowd = start("crowd", link, "--data", "people.csv", "--invitations", "invitations.txt")
+        out, err = crowd.communicate(timeout=300)
+        assert crowd.returncode == 0, err
+        assert "400 simulated people answered" in out
+        assert "A simulation" in err
+    finally:
+        server.send_signal(signal.SIGTERM)
+        out, err = server.communicate(timeout=60)
+    assert f"Serving {DATABASE} at {url}" in err
+    assert frozen.design.fingerprint in err
+    assert "Traceback" not in err
+    done("survey close survey.json")
+    found = answer("survey results survey.json --method product")
+    assert found["answers"] == 400
+    people = pl.read_csv("people.csv")[:400]
+    shares = [float((people["smokes"] == label).mean()) for label in ("no", "yes")]
+    # p = 0.7 and 400 people: three standard errors are below 3 * sqrt(1/4/400)/0.7 < 0.11; we
+    # allow four and a half, a false alarm of 7e-6.
+    assert np.abs(np.array(found["attributes"][0]["shares"]) - shares).max() < 4.5 * 0.036
+
+
+def test_serving_an_empty_database_says_what_to_do(folder):
+    server = start("serve", "--port", port := free_port())
+    try:
+        wait_for(f"http://127.0.0.1:{port}", server)
+    finally:
+        server.send_signal(signal.SIGINT)
+        _, err = server.communicate(timeout=60)
+    assert "has no surveys yet. Add one with: mdrr survey open" in err
+
+
+def test_a_database_that_cannot_be_opened_is_named(frozen):
+    assert "cannot be opened" in refusal(
+        "survey open survey.json --no-invitations --database sqlite:///no/such/folder/x.db"
+    )
+    assert Store(DATABASE).states() == {}

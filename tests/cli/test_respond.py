@@ -1,0 +1,166 @@
+"""`mdrr respond LINK`: one person answers over HTTP from the terminal."""
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mdrr.cli.respond import _PAUSES
+from mdrr.collector import Link
+from mdrr.frozen import FrozenSurvey
+from tests.cli.run import answer, done, refusal, run
+from tests.server.cases import free_port, running
+
+DATABASE = "sqlite:///mdrr.db"
+ANSWERS = "1\n1\n1\n1\n"
+
+
+@pytest.fixture
+def survey(folder) -> FrozenSurvey:
+    done("survey freeze survey.toml --design design.json -o survey.json")
+    return FrozenSurvey.from_json(Path("survey.json").read_bytes())
+
+
+@pytest.fixture
+def link(survey):
+    """An invitation to a survey that a server offers."""
+    done("survey open survey.json --invitations 5")
+    with running(DATABASE) as (url, _):
+        lines = Path("invitations.txt").read_text(encoding="utf-8").split()
+        yield replace(Link.parse(lines[0]), base=url)
+
+
+def kept() -> dict:
+    """What is kept on the device."""
+    [file] = Path("device").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def respond(link: Link, stdin: str, *more: object):
+    return run("respond", link, "--state", "device", *more, stdin=stdin)
+
+
+def answers() -> int:
+    return answer("survey status survey.json")["answers"]
+
+
+def test_an_answer_is_asked_shown_and_sent(link):
+    result = respond(link, f"{ANSWERS}yes\n")
+    assert result.exit_code == 0, result.stderr
+    for part in ("Health", "Do you smoke?", "Yes, daily", "This leaves", "ε ="):
+        assert part in result.stderr
+    assert "Received" in result.stdout
+    assert kept() == {"sent": True}
+    assert answers() == 1
+    again = respond(link, f"{ANSWERS}yes\n")
+    assert again.exit_code == 2
+    assert "you answered this survey before" in again.stderr
+    assert answers() == 1
+
+
+def test_without_consent_nothing_is_sent_and_nothing_is_drawn_again(link):
+    first = respond(link, f"{ANSWERS}no\n")
+    assert first.exit_code == 2
+    assert "nothing was sent" in first.stderr
+    drawn = kept()["report"]
+    assert answers() == 0
+    second = respond(link, "yes\n")
+    assert "not drawn again" in second.stderr
+    assert second.exit_code == 0
+    assert answers() == 1
+    assert len(drawn["codes"]) == 4
+    assert kept() == {"sent": True}
+
+
+def test_true_answers_are_in_no_file(link):
+    """With 4 answers drawn afresh, files hold the report alone; the record is nowhere."""
+    respond(link, f"{ANSWERS}no\n")
+    report = kept()
+    assert set(report) == {"report"}
+    assert set(report["report"]) == {"design", "questionnaire", "codes", "id"}
+
+
+def test_another_design_or_too_large_an_epsilon_is_refused_before_asking(link):
+    other = replace(link, fingerprint="0" * 64)
+    result = respond(other, ANSWERS)
+    assert result.exit_code == 2
+    assert "another design than your link promises" in result.stderr
+    assert "Do you smoke?" not in result.stderr
+    result = respond(link, ANSWERS, "--most-epsilon", 1)
+    assert "more than your limit 1" in result.stderr
+    assert "Do you smoke?" not in result.stderr
+    assert answers() == 0
+
+
+def test_a_used_invitation_is_refused_in_the_collectors_words(link):
+    done("respond", link, "--state", "device", stdin=f"{ANSWERS}yes\n")
+    result = run("respond", link, "--state", "elsewhere", stdin=f"{ANSWERS}yes\n")
+    assert result.exit_code == 2
+    assert "the collector refused (403)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("http://example.org/s/abcdefgh#design=00", "not encrypted"),
+        ("http://127.0.0.1:1/s/abcdefgh", "does not say which design"),
+        ("http://127.0.0.1:1/s/abcdefgh#design=00", "cannot be reached"),
+        ("abcdefgh", "no link to a survey"),
+    ],
+)
+def test_bad_links_are_refused(folder, text, complaint):
+    assert complaint in refusal("respond", text, "--state", "device")
+
+
+def test_a_link_or_a_design_is_needed(folder):
+    assert "give the link of the survey, or --design" in refusal("respond")
+    assert "leave out --design" in refusal("respond http://x/s/a --design design.json")
+
+
+def test_what_was_not_acknowledged_is_sent_again_as_it_was(link, monkeypatch):
+    """The collector stores the answer, but its reply is lost: the same bytes go again."""
+    sent = []
+    post = httpx.Client.post
+
+    def lossy(self, url, **words):
+        sent.append(words["content"])
+        reply = post(self, url, **words)
+        if len(sent) < 3:
+            raise httpx.ReadError("lost")
+        return reply
+
+    monkeypatch.setattr(httpx.Client, "post", lossy)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    result = respond(link, f"{ANSWERS}yes\n")
+    assert result.exit_code == 0
+    assert len(sent) == 3
+    assert len(set(sent)) == 1
+    assert answers() == 1
+
+
+def test_a_collector_that_goes_away_gets_the_same_report_later(survey, monkeypatch):
+    port = free_port()
+    done("survey open survey.json --no-invitations")
+    link = Link(f"http://127.0.0.1:{port}", survey.id, survey.design.fingerprint)
+    tried = []
+
+    def away(self, url, **words):
+        tried.append(words["content"])
+        raise httpx.ConnectError("away")
+
+    with running(DATABASE) as (url, _):
+        here = replace(link, base=url)
+        with monkeypatch.context() as patch:
+            patch.setattr(httpx.Client, "post", away)
+            patch.setattr("time.sleep", lambda seconds: None)
+            result = respond(here, f"{ANSWERS}yes\n")
+        assert "It is kept" in result.stderr
+        assert len(tried) == len(_PAUSES)
+        report = kept()["report"]
+        assert json.loads(tried[0])["report"] == report
+        assert respond(here, "yes\n").exit_code == 0
+    assert answers() == 1
