@@ -39,6 +39,10 @@ class BlindError(MdrrError):
     """A key, a blinded message or a signature that cannot be right."""
 
 
+class FaultError(Exception):
+    """The arithmetic went wrong: the machine or the signing key is damaged."""
+
+
 @dataclass(frozen=True)
 class Blinded:
     """What is sent to be signed, and the secret that turns the reply into a signature."""
@@ -183,7 +187,7 @@ def blind_sign(blinded: bytes, signing_key: bytes) -> bytes:
     s = at_q + numbers.q * ((at_p - at_q) * numbers.iqmp % numbers.p)
     s = s * pow(r, -1, n) % n
     if pow(s, e, n) != z:
-        raise BlindError("signing failed; try again")
+        raise FaultError("signing failed; try again")
     return s.to_bytes(_length(n))
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mdrr.server.accept import Outcome
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
-from mdrr.server.blind import MOST_BITS, blind_sign, check_blinded, from_text, to_text
+from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
 from mdrr.server.schema import invitations, signed, surveys
 from mdrr.server.store import Store, token_hash
 
@@ -78,24 +78,35 @@ def sign_routes(store: Store) -> APIRouter:
     """The route that signs; a survey without blind invitations has none."""
     router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
 
-    @router.post("/sign", response_model=Signature, responses=problems(403, 404, 410, 422, 503))
+    @router.post(
+        "/sign",
+        response_model=Signature,
+        responses=problems(403, 404, 408, 410, 413, 422, 429, 503),
+    )
     def sign(survey: SurveyId, wanted: ToSign) -> dict[str, str]:
         """Sign a hidden token for an invitation, once. The same request gets the same reply."""
-        held = store.survey(survey)
-        if held is None or held.state == "draft":
-            raise HTTPException(404, NO_SURVEY)
-        if held.blind_key is None:
-            raise HTTPException(404, "This survey signs nothing; send the invitation itself.")
         blinded = from_text(wanted.blinded)
-        check_blinded(blinded, held.blind_key)
         try:
+            check_blinded(blinded, _key_of(store.engine, survey))
             outcome, key = claim(store.engine, survey, token_hash(wanted.invitation), blinded)
-        except sa.exc.OperationalError:
+            if key is not None:
+                return {"signature": to_text(blind_sign(blinded, key))}
+        except (sa.exc.OperationalError, FaultError):
             raise HTTPException(
                 503, "The invitation could not be signed; send the same again later."
             ) from None
-        if key is None:
-            raise HTTPException(*REFUSALS[outcome])
-        return {"signature": to_text(blind_sign(blinded, key))}
+        raise HTTPException(*REFUSALS[outcome])
 
     return router
+
+
+def _key_of(engine: sa.Engine, survey: str) -> bytes:
+    """The public key of a survey's blind invitations."""
+    query = sa.select(surveys.c.state, surveys.c.blind_key).where(surveys.c.id == survey)
+    with engine.connect() as connection:
+        row = connection.execute(query).one_or_none()
+    if row is None or row.state == "draft":
+        raise HTTPException(404, NO_SURVEY)
+    if row.blind_key is None:
+        raise HTTPException(404, "This survey signs nothing; send the invitation itself.")
+    return bytes(row.blind_key)
