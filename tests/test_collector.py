@@ -1,10 +1,14 @@
 """What a collector says is checked before anybody answers it."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from mdrr.collector import Asked, CollectorError, Link, body, dashboard, said
 from mdrr.frozen import texts
 from mdrr.response import Report
+from mdrr.server.blind import key_hash, to_text
 from tests.server.cases import DESIGN, SAMPLED, SURVEY
 
 LINK = Link("https://example.org", "abcdefgh", DESIGN.fingerprint, "secret-invitation")
@@ -33,6 +37,18 @@ def test_links_are_read_as_they_are_written():
     )
     assert below.api == "https://example.org/surveys/api/surveys/abcdefgh"
     assert dashboard("https://example.org/", "abcdefgh", "a&b").endswith("#token=a%26b")
+
+
+def test_a_link_says_which_key_signs_blind_invitations():
+    """Whoever gets a key of her own could be told apart by it."""
+    mine, other = b"a public key", b"another"
+    link = replace(LINK, key=key_hash(mine))
+    assert Link.parse(str(link)) == link
+    offer = partial(offered, invitations="blind")
+    assert Asked.from_dict(offer(blind_key=to_text(mine)), link).blind_key == to_text(mine)
+    for bad in (to_text(other), to_text(mine) + "=", None, 7):
+        with pytest.raises(CollectorError, match="another key than your link promises"):
+            Asked.from_dict(offer(blind_key=bad), link)
 
 
 @pytest.mark.parametrize(

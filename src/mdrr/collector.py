@@ -42,6 +42,7 @@ class Link:
         survey: the survey's id.
         fingerprint: of the design that the person was promised.
         invitation: her invitation, used once.
+        key: SHA-256 of the key that signs blind invitations, as `blind.key_hash` gives it.
 
     Example:
         >>> link = Link.parse("https://example.org/s/abcdefgh#design=15f2&invitation=x")
@@ -55,6 +56,7 @@ class Link:
     survey: str
     fingerprint: str | None = None
     invitation: str | None = field(default=None, repr=False)
+    key: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Link:
@@ -72,10 +74,10 @@ class Link:
             )
         said = {key: values[0] for key, values in parse_qs(parts.fragment).items()}
         base = f"{parts.scheme}://{parts.netloc}{found[1]}"
-        return cls(base, found[2], said.get("design"), said.get("invitation"))
+        return cls(base, found[2], said.get("design"), said.get("invitation"), said.get("key"))
 
     def __str__(self) -> str:
-        said = {"design": self.fingerprint, "invitation": self.invitation}
+        said = {"design": self.fingerprint, "key": self.key, "invitation": self.invitation}
         fragment = urlencode({key: value for key, value in said.items() if value})
         return f"{self.base}/s/{self.survey}" + (f"#{fragment}" if fragment else "")
 
@@ -142,6 +144,8 @@ class Asked:
                 "the collector asks under another design than your link promises. Nothing was "
                 "sent. Ask the survey's owner"
             )
+        if link.key is not None:
+            _check_key(key, link.key)
         fits = type(length) is int and 0 < length < MOST_BYTES
         if not fits or kind not in ("none", "required", "blind"):
             raise CollectorError("the collector's survey cannot be read. Tell its owner")
@@ -151,6 +155,21 @@ class Asked:
                 "got, between quotes"
             )
         return cls(survey, design, kind, length, key)
+
+
+def _check_key(key: object, promised: str) -> None:
+    """A key for each person would tell people apart, so the link says which one all have."""
+    from mdrr.server.blind import from_text, key_hash
+
+    try:
+        same = isinstance(key, str) and key_hash(from_text(key)) == promised
+    except MdrrError:
+        same = False
+    if not same:
+        raise CollectorError(
+            "the collector signs invitations with another key than your link promises. Nothing was "
+            "sent. Ask the survey's owner"
+        )
 
 
 def fetch(link: Link, client: Any) -> Asked:

@@ -18,7 +18,7 @@ from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.collector import Link
-    from mdrr.server.store import Store
+    from mdrr.server.store import Held, Store
 
 SurveyName = Annotated[
     str, Argument(metavar="SURVEY", help="The frozen survey (JSON), or the survey's id.")
@@ -79,7 +79,7 @@ def open_(
     as_json: options.AsJson = False,
 ) -> None:
     """Take answers. Prints the owner's token, once, and writes the invitations to a file."""
-    from mdrr.collector import Link, dashboard
+    from mdrr.collector import dashboard
 
     if no_invitations == (invitations is not None):
         raise MdrrError(
@@ -89,7 +89,6 @@ def open_(
     if no_invitations and (blind or out is not None):
         raise MdrrError("--blind and --out go with --invitations N")
     held = load_frozen(frozen)
-    link = Link(url.rstrip("/"), held.id, held.phases[0].fingerprint)
     kind = "none" if no_invitations else "blind" if blind else "required"
     with opened(database) as store:
         if store.survey(held.id) is not None:
@@ -101,6 +100,7 @@ def open_(
         file = out or Path("invitations.txt")
         with secret_file(file, wanted=invitations is not None) as write:
             token = store.create(held, invitations=kind, signing_key=key)
+            link = _link(url, store.need(held.id))
             if invitations is not None:
                 write(links_of(link, store.invite(held.id, invitations)))
             store.open(held.id)
@@ -149,12 +149,9 @@ def invite(
     url: Url = LOCAL_URL,
 ) -> None:
     """Make more invitations, and write their links to a file that only you can read."""
-    from mdrr.collector import Link
-
     with opened(database) as store, secret_file(out) as write:
         held = store.need(survey_id(name))
-        link = Link(url.rstrip("/"), held.id, held.phase().design.fingerprint)
-        write(links_of(link, store.invite(held.id, count)))
+        write(links_of(_link(url, held), store.invite(held.id, count)))
     print_text(f"Wrote {count:,} links to {out}.")
 
 
@@ -182,6 +179,15 @@ def _signing_key() -> bytes:
     from mdrr.server.blind import new_signing_key
 
     return new_signing_key()
+
+
+def _link(url: str, held: Held) -> Link:
+    """The link to a survey, without an invitation."""
+    from mdrr.collector import Link
+    from mdrr.server.blind import key_hash
+
+    key = None if held.blind_key is None else key_hash(held.blind_key)
+    return Link(url.rstrip("/"), held.id, held.phase().design.fingerprint, key=key)
 
 
 def links_of(link: Link, tokens: Sequence[str]) -> list[str]:

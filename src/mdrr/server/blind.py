@@ -74,6 +74,11 @@ def verifying_key(signing_key: bytes) -> bytes:
     )
 
 
+def key_hash(key: bytes) -> str:
+    """By what a link names a public key: SHA-256 of its text."""
+    return hashlib.sha256(to_text(key).encode()).hexdigest()
+
+
 def _private(key: bytes) -> rsa.RSAPrivateKey:
     # Its primes are not tested again: every signature is checked before it is given away.
     try:
