@@ -17,7 +17,7 @@ def cluster(
 
     The dependence of two clusters is the largest between an attribute of one and an attribute of
     the other. Ties go to the pair that comes first in the domain's order, which is also that of the
-    partition it gives.
+    partition it gives. Public attributes are reported as they are and are in no cluster.
 
     Arguments:
         dependences: of every pair of attributes, learnt in any way.
@@ -39,7 +39,7 @@ def cluster(
         raise DesignError(f"max_cells={max_cells}: a cluster has at least one combination")
     if not 0 <= min_dependence <= (math.inf if dependences.measure == "covariance" else 1):
         raise DesignError(f"min_dependence={min_dependence}: a dependence lies between 0 and 1")
-    clusters: list[tuple[str, ...]] = [(name,) for name in domain.names]
+    clusters: list[tuple[str, ...]] = [(name,) for name in domain.private]
     while True:
         mergeable: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
         for first, second in combinations(clusters, 2):

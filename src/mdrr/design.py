@@ -210,6 +210,28 @@ class Design:
         """
         return max(q.epsilon for q in self.questionnaires)
 
+    @cached_property
+    def randomized(self) -> Design:
+        """The design of the attributes that are not public: what ε is of."""
+        if not self.domain.public:
+            return self
+        asked = tuple(
+            Questionnaire(
+                tuple(c for c in q.clusters if not isinstance(c.matrix, Public)), q.weight
+            )
+            for q in self.questionnaires
+        )
+        return Design(self.domain.project(self.domain.private), asked)
+
+    @property
+    def outside(self) -> str:
+        """What is outside ε, in a sentence or two; empty if nothing is public."""
+        public = ", ".join(self.domain.public)
+        return public and (
+            f"Outside ε: {public}. Public answers are reported as they are, and can be joined with "
+            "what is known of a person."
+        )
+
     @property
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters of a design with a single questionnaire."""

@@ -14,7 +14,7 @@ from mdrr.cli.publish import publish
 from mdrr.cli.screen import note, print_json, print_table, print_text
 
 if TYPE_CHECKING:
-    from mdrr.design import Design
+    from mdrr.design import Cluster, Design
     from mdrr.survey import Settings
 
 EXAMPLE = "mdrr design examples/adult.toml --protocol independent --p 0.7 -o design.json"
@@ -68,7 +68,7 @@ def design(
         return
     several = len(made.questionnaires) > 1
     rows = [
-        [*([place] if several else []), cluster.name, cluster.matrix.cells, cluster.epsilon]
+        [*([place] if several else []), cluster.name, cluster.matrix.cells, _spent(cluster)]
         for place, questionnaire in enumerate(made.questionnaires)
         for cluster in questionnaire.clusters
     ]
@@ -77,6 +77,8 @@ def design(
     if len(rows) > _MOST_ROWS:
         print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
     print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
+    if made.outside:
+        print_text(made.outside)
     if done is None:
         note("Nothing was written. Publish the design with -o design.json")
     else:
@@ -103,6 +105,11 @@ def settings(default: Settings | None, protocol: str | None, given: Mapping[str,
     return Settings(protocol or base.protocol, **chosen)
 
 
+def _spent(cluster: Cluster) -> float | str:
+    """What a cluster spends, as the table shows it."""
+    return "public" if cluster.matrix.kind == "public" else cluster.epsilon
+
+
 def _summary(made: Design) -> dict[str, Any]:
     """What `--json` prints of a design."""
     people = sum(q.weight for q in made.questionnaires)
@@ -117,6 +124,7 @@ def _summary(made: Design) -> dict[str, Any]:
         "fingerprint": made.fingerprint,
         "epsilon": made.epsilon,
         "attributes": list(made.domain.names),
+        "public": list(made.domain.public),
         "combinations": made.domain.size,
         "questionnaires": asked,
     }

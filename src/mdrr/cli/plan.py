@@ -101,7 +101,8 @@ def plan(
             for c in found.candidates
         ]
         best = {"best": found.best.name, "fingerprint": found.design.fingerprint}
-        print_json({"n": n, "epsilon": epsilon, **best, "candidates": listed})
+        about = {"n": n, "epsilon": epsilon, "public": list(domain.public), **best}
+        print_json({**about, "candidates": listed})
         return
     least, both, rows = max(found.best.predicted.error, 1e-12), found.has_both, []
     for c in found.candidates:
@@ -119,6 +120,8 @@ def plan(
         f"equally frequent. {found.ranking} one forged report: the most people it can add to a "
         "combination."
     )
+    if found.design.outside:
+        print_text(found.design.outside)
     if found.best.predicted.guess > GUESSWORK:
         print_text(GUESSED)
     if done is not None:

@@ -65,11 +65,12 @@ def pool(
             "surveys": [each.n for each in tallies],
             "fingerprint": made.fingerprint,
             "epsilon": made.epsilon,
+            "public": list(made.domain.public),
             "out": str(out),
             "pooled": str(pooled),
         },
         f"Wrote {out}, {tally.n:,} reports of {len(tallies)} surveys, and {pooled}, the design to "
         "estimate them with (ask nobody under it). If nobody took part twice, each person spent "
-        f"at most ε = {made.epsilon:.4g}.",
+        f"at most ε = {made.epsilon:.4g}. {made.outside}".rstrip(),
         as_json=as_json,
     )

@@ -18,7 +18,11 @@ def privacy(
     design: Annotated[Path, Argument(help="The design (JSON).")],
     shuffled: Annotated[
         int | None,
-        Option(metavar="N", help="Also give (ε, δ) for N reports whose senders are hidden."),
+        Option(
+            metavar="N",
+            help="Also give (ε, δ) for N reports (with the same public answers) whose senders are "
+            "hidden.",
+        ),
     ] = None,
     delta: Annotated[float, Option(help="The δ of that guarantee.")] = 1e-9,
     as_json: AsJson = False,
@@ -32,17 +36,19 @@ def privacy(
     mixed = None if shuffled is None else by_shuffling(made, shuffled, delta)
     words = in_words(made)
     if as_json:
-        beside = None if mixed is None else mixed.to_dict()
-        print_json({**spent.to_dict(), "words": list(words), "shuffled": beside})
+        hidden = None if mixed is None else mixed.to_dict()
+        print_json({**spent.to_dict(), "words": list(words), "shuffled": hidden})
         return
     rows = [[a.name, a.asked, a.epsilon, a.epsilon_others_unknown] for a in spent.attributes]
     heads = ["attribute", "asked", "ε", "ε, other answers unknown"]
     print_table(heads, rows, title="What a report reveals")
-    print_text(f"One person spends ε = {spent.epsilon:.4f} in all.\n")
+    beside = f" {made.outside}" if made.outside else ""
+    print_text(f"One person spends ε = {spent.epsilon:.4f} in all.{beside}\n")
     for sentence in words:
         print_text(f"• {sentence}")
     if mixed is not None:
+        same = " that have the same public answers" if made.outside else ""
         print_text(
-            f"\nMixed with {mixed.n:,} reports, sender hidden: ε = {mixed.epsilon:.4f}, "
+            f"\nMixed with {mixed.n:,} reports{same}, sender hidden: ε = {mixed.epsilon:.4f}, "
             f"δ = {mixed.delta:g} ({mixed.method})."
         )

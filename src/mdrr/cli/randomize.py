@@ -41,7 +41,14 @@ def randomize(
         answers = read_codes(people, made.domain, advance)
         n = write_reports(out, (randomize_codes(codes, made, source) for codes in answers), made)
     print_answer(
-        {"n": n, "fingerprint": made.fingerprint, "epsilon": made.epsilon, "out": str(out)},
-        f"Wrote {n:,} reports to {out}. Each spends ε = {made.epsilon:.4f}.",
+        {
+            "n": n,
+            "fingerprint": made.fingerprint,
+            "epsilon": made.epsilon,
+            "public": list(made.domain.public),
+            "out": str(out),
+        },
+        f"Wrote {n:,} reports to {out}. Each spends ε = {made.epsilon:.4f}. "
+        f"{made.outside}".rstrip(),
         as_json=as_json,
     )

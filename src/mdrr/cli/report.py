@@ -80,9 +80,11 @@ def report(
             "n": found.n,
             "method": found.method,
             "epsilon": made.epsilon,
+            "public": list(made.domain.public),
             "fingerprint": made.fingerprint,
             "simulated": truth is not None,
         },
-        f"Wrote {out}: {found.n:,} reports, ε = {made.epsilon:.2f} per person.",
+        f"Wrote {out}: {found.n:,} reports, ε = {made.epsilon:.2f} per person. "
+        f"{made.outside}".rstrip(),
         as_json=as_json,
     )

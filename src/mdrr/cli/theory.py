@@ -41,6 +41,8 @@ def theory(
     for place, asked in enumerate(made.questionnaires):
         people = max(round(n * asked.weight / total), 1)
         for cluster in asked.clusters:
+            if cluster.matrix.kind == "public":
+                continue
             matrix = cluster.matrix
             even = np.full(matrix.cells, 1 / matrix.cells)
             row = frequency_errors(matrix, even, people, alpha).to_dict()
@@ -52,8 +54,9 @@ def theory(
                 row["people_needed"] = -(-needed * total // asked.weight)
             rows.append(row)
     epsilon, both = finite(made.epsilon), None
-    if epsilon is not None and len(made.domain) > 1:
-        both = compare(made.domain.shape, n, epsilon, alpha)
+    shape = made.randomized.domain.shape
+    if epsilon is not None and len(shape) > 1:
+        both = compare(shape, n, epsilon, alpha)
     if as_json:
         compared = None if both is None else both.to_dict()
         fields = {"n": n, "level": level, "epsilon": epsilon}
@@ -67,6 +70,8 @@ def theory(
     shown = [["∞" if row[key] is None else row[key] for key in keys] for row in rows]
     print_table(heads, shown, title=f"Errors that are not exceeded with probability {level:.0%}")
     print_text("one forged report: the most people by which it can move an estimated count.")
+    if made.outside:
+        print_text(made.outside)
     if both is not None:
         print_text(
             f"At the same ε, relative error of the worst attribute: RR-Independent "

@@ -148,6 +148,9 @@ def plan(
     Without `dependences`, Cramér's V of every pair is taken to be 0.2. Designs in which nobody is
     asked some pair then come last, since they could not show its dependence.
 
+    Public attributes are in every report. Tables of them alone are known, and the named workloads
+    leave them out; tables of them and others are counted among the people with each answer.
+
     For two phases, plan a pilot for some of the people, estimate dependences from it, plan again
     for the others with `dependences`, and pool both with `mdrr.pool`. Nobody should answer twice.
 
@@ -181,6 +184,8 @@ def plan(
     epsilon = float(epsilon)
     if epsilon < _LEAST_EPSILON:
         raise DesignError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
+    if not domain.private:
+        raise DesignError("all attributes are public, so there is nothing to plan")
     check_counts(n, coverage)
     check_worth(worth)
     n, coverage, worth = int(n), float(coverage), float(worth)
@@ -198,8 +203,9 @@ def plan(
 
 def tables_of(domain: Domain, workload: Workload = "both") -> tuple[Names, ...]:
     """The attributes of every table of a workload."""
-    singles: list[Names] = [(name,) for name in domain.names]
-    pairs: list[Names] = list(combinations(domain.names, 2))
+    public = set(domain.public)
+    singles: list[Names] = [(name,) for name in domain.private]
+    pairs: list[Names] = [p for p in combinations(domain.names, 2) if not set(p) <= public]
     pairs = pairs[:: max(1, math.ceil(len(pairs) / _MOST_TABLES))]
     kinds = {"singles": singles, "pairs": pairs or singles, "both": [*singles, *pairs]}
     if isinstance(workload, str) and workload in kinds:
@@ -243,13 +249,14 @@ def _designs(
     worth: float,
 ) -> Iterable[tuple[str, Design]]:
     """The candidates, without those of more combinations than 48 random bits can tell apart."""
+    asked = domain.private
     most = min(epsilon, _EXACT)
-    apart = min(epsilon, _EXACT * len(domain))
+    apart = min(epsilon, _EXACT * len(asked))
     for name, make, spent in (("independent", independent, apart), ("joint", joint, most)):
         with suppress(MatrixError):
             yield name, make(domain, epsilon=spent)
     if dependences is not None:
-        seen: set[tuple[Names, ...]] = {tuple((name,) for name in domain.names)}
+        seen: set[tuple[Names, ...]] = {tuple((name,) for name in asked)}
         for cells in _CLUSTER_CELLS:
             groups = cluster(dependences, domain, max_cells=cells, min_dependence=0.1)
             if groups not in seen:
@@ -257,11 +264,11 @@ def _designs(
                 with suppress(MatrixError):
                     made = clustered(domain, groups, epsilon=epsilon)
                     yield f"clusters up to {cells} cells", made
-    for size in range(1, len(domain) + 1):
-        if math.comb(len(domain), size) > _MOST_SUBSETS:
+    for size in range(1, len(asked) + 1):
+        if math.comb(len(asked), size) > _MOST_SUBSETS:
             break
         try:
-            chosen = [[domain.names[j] for j in places] for places in subsets(len(domain), size)]
+            chosen = [[asked[j] for j in places] for places in subsets(len(asked), size)]
             yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=most)
         except MatrixError:
             break

@@ -18,6 +18,9 @@ both bounds on Adult, randhie and fresh draws of network and correlated.
 
 A table of several attributes is answered by its unbiased estimate or by its margins and pairs,
 whichever errs less: what three attributes do beyond their pairs is not predicted.
+
+A public attribute has F = 1 and no variance. A table of public and other attributes has the F of
+the others: each of its parts is estimated from fewer people, and has as much less to be wrong in.
 """
 
 from __future__ import annotations
@@ -155,6 +158,8 @@ def predict(
         return float(np.average(values[kind], weights=shares[kind])) if kind.any() else None
 
     fears = ((mean(feared, alone), worth), (mean(feared, ~alone), 1.0))
+    private = design.domain.private
+    guesses = [shapes[name].guessed(v) for name, v in noise.items() if name in private]
     parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
     return Predicted(
         error=float(shares @ errors),
@@ -162,7 +167,7 @@ def predict(
         forged=max(total(names)[1] for names in tables),
         covered=all(math.isfinite(total(part)[0]) for part in parts),
         loss=sum(weight * math.log(max(e, 1e-300)) for e, weight in fears if e is not None),
-        guess=float(np.mean([shapes[name].guessed(v) for name, v in noise.items()])),
+        guess=float(np.mean(guesses)) if guesses else 0.0,
         alone=mean(errors, alone),
         together=mean(errors, ~alone),
     )

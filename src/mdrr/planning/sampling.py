@@ -18,7 +18,7 @@ from itertools import combinations, product
 import numpy as np
 
 from mdrr.dependence import Dependences
-from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.design import Cluster, Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
@@ -27,6 +27,7 @@ from mdrr.matrix.subset import best_shape
 from mdrr.planning.goal import Goal, best_shares
 from mdrr.planning.pool import whole_shares
 from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
+from mdrr.protocols import beside_public
 
 _WHOLE_POOL = 10
 _POOL = 600
@@ -36,6 +37,8 @@ _LEAST_GAIN = 0.03
 _LEAST_SHARE = 2e-3
 _SMALLEST_SHARE = 1e-6
 """Of a questionnaire that is kept only because nobody else is asked some table."""
+_KNOWN = 1e30
+"""The information of what is known."""
 _SPARE = 0.05
 _MOST_SUBSET_EPSILON = 30.0
 """Above it sets of more than one cell never win: the best size is about r/(e^ε + 1)."""
@@ -69,6 +72,8 @@ def split_questionnaire(
 ) -> Design:
     """Each person reports one of some subsets of the attributes, jointly, with the whole budget.
 
+    Public attributes are reported beside them by everybody.
+
     Arguments:
         domain: what can be asked.
         subsets: the attributes of each questionnaire.
@@ -85,13 +90,16 @@ def split_questionnaire(
     groups = [tuple(sorted(subset, key=domain.index)) for subset in subsets]
     if not groups or len(set(groups)) < len(groups):
         raise DesignError("give at least one subset of the attributes, and none twice")
+    for name in domain.public:
+        if any(name in names for names in groups):
+            raise DesignError(f"{name!r} is public; leave it out of the subsets")
     weights = [1.0] * len(groups) if shares is None else list(shares)
     if len(weights) != len(groups) or not all(0 < w < math.inf for w in weights):
         raise DesignError("every subset needs a positive share of the people")
     questionnaires = []
     for names, weight in zip(groups, whole_shares(weights), strict=True):
         matrix = quietest_matrix(cells_in(domain, names), float(epsilon))
-        questionnaires.append(Questionnaire((Cluster(names, matrix),), weight))
+        questionnaires.append(beside_public(domain, [Cluster(names, matrix)], weight))
     return Design(domain, tuple(questionnaires))
 
 
@@ -114,9 +122,10 @@ def best_split(
     With few people, weak dependences are not worth measuring; without `dependences`, a pair may be
     at any distance from the product of its margins. The other arguments are those of `plan`.
     """
+    tables = [table for table in tables if _asked(domain, table)]
     wide: list[Names] = [table for table in tables if len(table) > 1]
     alone: list[Names] = [table for table in tables if len(table) == 1]
-    spare: list[Names] = [(name,) for name in domain.names if not any(name in t for t in tables)]
+    spare: list[Names] = [(name,) for name in domain.private if not any(name in t for t in tables)]
     pool = [s for s in _pool(domain, [*tables, *spare], epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
@@ -168,15 +177,26 @@ def _scales(
 def _information(
     domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
 ) -> Array:
-    """n/F of every table in every jointly reported subset; 0 where the subset does not hold it."""
+    """n/F of every table in every jointly reported subset; 0 where the subset does not hold it.
+
+    Everybody reports what is public, so that a table of it alone is known.
+    """
     found = np.zeros((len(tables), len(pool)))
     for (i, table), (j, subset) in product(enumerate(tables), enumerate(pool)):
-        if set(table) <= set(subset):
+        asked = _asked(domain, table)
+        if not asked:
+            found[i, j] = _KNOWN
+        elif set(asked) <= set(subset):
             shape = tuple(domain.attribute(name).size for name in subset)
-            places = tuple(sorted(subset.index(name) for name in table))
+            places = tuple(sorted(subset.index(name) for name in asked))
             square = _square(shape, places, epsilon)
             found[i, j] = n / max(square - 1 / cells_in(domain, table), 1e-300)
     return found
+
+
+def _asked(domain: Domain, table: Names) -> Names:
+    """The attributes of a table that are not public."""
+    return tuple(name for name in table if name in domain.private)
 
 
 @lru_cache(maxsize=2**16)
@@ -208,7 +228,8 @@ def _possible(domain: Domain, subset: Names, epsilon: float) -> bool:
 
 def _pool(domain: Domain, tables: Sequence[Names], epsilon: float) -> list[Names]:
     """All subsets of few attributes; of many, the tables and sets grown from them to fit e^ε."""
-    names = domain.names
+    names = domain.private
+    tables = [_asked(domain, table) for table in tables]
     if len(names) <= _WHOLE_POOL:
         return [s for size in range(1, len(names) + 1) for s in combinations(names, size)]
     found = dict.fromkeys(tuple(sorted(t, key=domain.index)) for t in tables)

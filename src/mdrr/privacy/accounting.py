@@ -13,6 +13,9 @@ matrix P over the product of its attributes, and A one of them, two things can b
 
 Both speak of the reports of the cluster that holds A. Answers elsewhere may be correlated with A;
 what all of them reveal together is bounded by the ε of the record.
+
+Public attributes are reported as they are. No ε is of them, and what is said of the others holds
+for an adversary who knows them: an account lists them apart.
 """
 
 from __future__ import annotations
@@ -64,12 +67,16 @@ class AttributeAccount:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What a design spends; `epsilon` is per record: the most that one person spends."""
+    """What a design spends; `epsilon` is per record: the most that one person spends.
+
+    `public` are the attributes outside ε; the other fields do not speak of them.
+    """
 
     fingerprint: str
     epsilon: float
     questionnaires: tuple[QuestionnaireAccount, ...]
     attributes: tuple[AttributeAccount, ...]
+    public: tuple[str, ...] = ()
 
     to_dict = json_fields
 
@@ -93,14 +100,16 @@ def account(design: Design) -> Account:
     """
     total = sum(q.weight for q in design.questionnaires)
     questionnaires = []
-    for q in design.questionnaires:
+    for q in design.randomized.questionnaires:
         clusters = tuple(
             ClusterAccount(c.attributes, c.matrix.cells, c.matrix.kind, c.epsilon)
             for c in q.clusters
         )
         questionnaires.append(QuestionnaireAccount(q.weight / total, q.epsilon, clusters))
-    attributes = tuple(attribute_account(design, name) for name in design.domain.names)
-    return Account(design.fingerprint, design.epsilon, tuple(questionnaires), attributes)
+    domain = design.domain
+    attributes = tuple(attribute_account(design, name) for name in domain.private)
+    spent = tuple(questionnaires)
+    return Account(design.fingerprint, design.epsilon, spent, attributes, domain.public)
 
 
 def attribute_account(design: Design, name: str) -> AttributeAccount:
@@ -114,7 +123,8 @@ def attribute_account(design: Design, name: str) -> AttributeAccount:
         >>> round(a.asked, 3), round(a.epsilon, 3), round(a.epsilon_others_unknown, 3)
         (0.667, 1.0, 0.62)
     """
-    design.domain.index(name)
+    if design.domain.attribute(name).public:
+        raise DesignError(f"{name!r} is public: it is reported as it is, and no ε is of it")
     total = sum(q.weight for q in design.questionnaires)
     asked, guaranteed, unknown = 0, 0.0, 0.0
     for questionnaire in design.questionnaires:

@@ -35,7 +35,8 @@ def belief(prior: float, epsilon: float) -> Belief:
     A report multiplies the odds of any statement about the record by a factor between e^(−ε) and
     e^ε, so a probability q becomes at most q·e^ε / (1 − q + q·e^ε).
 
-    `prior` is q; `epsilon` is that of the report, the record or a whole ledger.
+    `prior` is q; `epsilon` is that of the report, the record or a whole ledger. Public answers are
+    known: q is then what is believed of a person with her public answers.
 
     Example:
         >>> after = belief(0.5, np.log(3))
@@ -57,7 +58,8 @@ def belief(prior: float, epsilon: float) -> Belief:
 def posterior(matrix: Matrix, prior: npt.ArrayLike, reported: int) -> Array:
     """The distribution of the true cell once a code y is reported: π_u·P[u, y] / Σ_v π_v·P[v, y].
 
-    `prior` is what is believed beforehand, (r,), non-negative with sum 1.
+    `prior` is what is believed beforehand, (r,), non-negative with sum 1. Where attributes are
+    public, it is the distribution among people with her public answers.
 
     Example:
         >>> from mdrr.matrix import Constant
@@ -102,7 +104,8 @@ def in_words(design: Design) -> tuple[str, ...]:
     A constant matrix keeps her answer with probability s = (a−b)/D and otherwise draws one of all
     r answers, the true one included: the true answer is *sent* with probability a/D = s + (1−s)/r.
 
-    One sentence per cluster, then what a report can reveal, then what it does not hide. Of several
+    One sentence per public attribute, which is not hidden, and one per cluster; then what a report
+    can reveal, then what it does not hide. Of several
     questionnaires, one sentence says what is asked, and the clusters are those of the least
     protected: of those whose ε differ by rounding alone, the one that sends the truth most often.
 
@@ -116,22 +119,37 @@ otherwise it draws one of the 2 answers blindly, which may be the true one.
         Whoever sees your report can multiply the odds of anything about you by at most 5.67 \
 (ε = 1.73): what was a fifty-fifty guess becomes at most 85 % sure.
     """
-    worst, prefix, sentences = design.questionnaires[0], "", []
+    sentences = [
+        f"{name}: your answer is sent as it is, since it is no secret here. ε does not cover it."
+        for name in design.domain.public
+    ]
+    joined, design = _joined(design), design.randomized
+    worst, prefix = design.questionnaires[0], ""
     if len(design.questionnaires) > 1:
         sizes = sorted({len(q.attributes) for q in design.questionnaires})
         count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         sentences.append(
-            f"You are asked {count} of the {len(design.domain.names)} questions, drawn at random; "
-            "nothing is sent about the others."
+            f"You are asked {count} of the {len(design.domain.names)} {joined and 'other '}"
+            "questions, drawn at random; nothing is sent about the others."
         )
         worst, prefix = _least_protected(design), "At the least protected, "
     sentences += [prefix + _cluster_in_words(cluster) for cluster in worst.clusters]
     sentences += _reveals(design.epsilon)
+    sentences += [joined] if joined else []
     sentences.append(
         "Not hidden by this: that you took part, when, from which network address, and whatever "
         "the collector knows about you already. Answering again reveals more."
     )
     return tuple(sentences)
+
+
+def _joined(design: Design) -> str:
+    """What public answers mean for the others; empty if there are none."""
+    public = ", ".join(design.domain.public)
+    return public and (
+        f"This holds beyond your public answers ({public}). Whoever knows those of you can look "
+        "among the reports that have the same."
+    )
 
 
 def _least_protected(design: Design) -> Questionnaire:

@@ -15,7 +15,8 @@ of Feldman, McMillan and Talwar, "Hiding among the clones" (2021), and it needs 
   2·min P(y|x) / (the two largest P(y|x) together). For the constant matrix it is 2/(e^ε₀ + 1).
 
 The guarantee is about replacing one person's record. n counts the reports of people who do not
-share theirs with the adversary.
+share theirs with the adversary. Public answers stand in every report, so that only people with the
+same public answers hide each other: n then counts those, and two records differ in the rest.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def shuffled(what: float | Matrix | Design, n: int, delta: float) -> Shuffled:
     Arguments:
         what: how each person reports: a design (whole reports are shuffled), a matrix (the
             reports of one cluster are), or a number ε₀ for any ε₀-LDP report.
-        n: how many reports are mixed, not counting people who work with the adversary.
+        n: how many reports are mixed, not counting people who work with the adversary. With public
+            attributes, how many have the same public answers: the fewest, for all to be covered.
         delta: the probability δ, between 0 and 1; usual values are far below 1/n.
 
     Returns:
@@ -129,6 +131,8 @@ def clones_of(what: float | Matrix | Design) -> Clones:
     if isinstance(what, Constant):
         a, b = what.diagonal, what.off
         return Clones(2 * b / (a + b), a / what.total, b / what.total)
+    if isinstance(what, Design):
+        what = what.randomized
     epsilon = float(what) if isinstance(what, int | float) else what.epsilon
     if isinstance(what, int | float):
         chance = math.exp(-what)

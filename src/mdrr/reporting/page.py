@@ -10,7 +10,7 @@ from typing import Any
 from mdrr import plots
 from mdrr.columns import require
 from mdrr.design import Cluster
-from mdrr.matrix import Constant
+from mdrr.matrix import Constant, Public
 from mdrr.plots.estimated import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
@@ -127,6 +127,8 @@ def _sent(cluster: Cluster) -> float | None:
 
 def _weights(cluster: Cluster) -> str:
     matrix = cluster.matrix
+    if isinstance(matrix, Public):
+        return "none: it is sent as it is"
     if isinstance(matrix, Constant):
         return f"{matrix.diagonal:,} and {matrix.off:,} of {matrix.total:,}"
     return f"{matrix.total:,} in all"

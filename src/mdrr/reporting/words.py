@@ -73,7 +73,7 @@ def protocol_name(design: Design) -> str:
     """
     if len(design.questionnaires) > 1:
         return "a sampled design"
-    clusters = design.clusters
+    clusters = design.randomized.clusters
     if all(len(cluster.attributes) == 1 for cluster in clusters):
         return "RR-Independent"
     return "RR-Joint" if len(clusters) == 1 else "RR-Clusters"
@@ -90,26 +90,31 @@ def size_words(size: int) -> str:
 
 def design_words(design: Design) -> tuple[str, ...]:
     """What each person was asked, and what the combinations come to."""
-    domain, several = design.domain, len(design.questionnaires)
+    domain, several, other = design.domain, len(design.questionnaires), ""
+    beside = (design.outside,) if domain.public else ()
+    if domain.public:
+        design, other = design.randomized, "other "
     if several > 1:
         sizes = sorted({len(q.attributes) for q in design.questionnaires})
         number = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         asked = (
             f"Each person got one of {several:,} questionnaires at random and reported {number} of "
-            "the attributes."
+            f"the {other}attributes."
         )
     elif protocol_name(design) == "RR-Independent":
-        asked = "Every attribute was randomized on its own."
+        asked = f"Every {other}attribute was randomized on its own."
     elif len(design.clusters) == 1:
-        asked = "All attributes were randomized together, as one."
+        asked = f"All {other}attributes were randomized together, as one."
     else:
         asked = (
-            f"They were randomized in {len(design.clusters)} clusters: attributes of one cluster "
-            "together, as one answer, and the clusters independently of each other."
+            f"{'The others' if other else 'They'} were randomized in {len(design.clusters)} "
+            "clusters: attributes of one cluster together, as one answer, and the clusters "
+            "independently of each other."
         )
     return (
         f"The survey has {len(domain)} attribute{'s' if len(domain) > 1 else ''} with "
         f"{size_words(domain.size)} possible combinations.",
+        *beside,
         asked,
     )
 
@@ -123,6 +128,8 @@ def reported_words(design: Design) -> str:
     >>> reported_words(independent(d, p=0.5)), reported_words(sampled(d, 2, epsilon=1))
     ('every attribute, each on its own', '2 attributes, as one answer')
     """
+    beside = f"{', '.join(design.domain.public)} as it is; " if design.domain.public else ""
+    design = design.randomized
     asked = design.questionnaires
     sizes = sorted({len(q.attributes) for q in asked})
     if len(sizes) > 1:
@@ -131,6 +138,7 @@ def reported_words(design: Design) -> str:
         what = "every attribute" if sizes[0] > 1 else "the attribute"
     else:
         what = f"{sizes[0]} attribute{'s' if sizes[0] > 1 else ''}"
+    what = beside + what
     if sizes == [1]:
         return what
     if all(len(c.attributes) == 1 for q in asked for c in q.clusters):
