@@ -91,8 +91,8 @@ def from_tables(
         codes = np.unravel_index(np.flatnonzero(table), table.shape)
         pair = MixtureJoint.of_records(domain, codes, table[codes])
         return Carried(pair if strata is None else strata.settled(pair), 0.0, 0)
-    unknown = {k: table for k, table in targets.items() if not set(k) <= set(domain.public)}
-    if _independent(margins, unknown):
+    targets = _unknown(domain, targets)
+    if _independent(margins, targets):
         product = MixtureJoint(domain, np.ones(1), tuple(margin[:, None] for margin in singles))
         return Carried(product if strata is None else strata.pinned(product), 0.0, 0)
     blocks = _Blocks.make(domain, targets)
@@ -116,7 +116,15 @@ def refitted(
     joint: MixtureJoint, targets: Mapping[tuple[str, str], Array], strata: Strata | None = None
 ) -> Carried:
     """A joint with records made to carry the given pair tables, from where it stands."""
-    return _climbed(joint, _Blocks.make(joint.domain, targets), _RECORD_SWEEPS, strata)
+    blocks = _Blocks.make(joint.domain, _unknown(joint.domain, targets))
+    return _climbed(joint, blocks, _RECORD_SWEEPS, strata)
+
+
+def _unknown(
+    domain: Domain, targets: Mapping[tuple[str, str], Array]
+) -> Mapping[tuple[str, str], Array]:
+    """The tables that strata do not have already: not of two public attributes."""
+    return {pair: table for pair, table in targets.items() if not set(pair) <= set(domain.public)}
 
 
 def _climbed(
@@ -124,7 +132,7 @@ def _climbed(
 ) -> Carried:
     """EM with longer steps, as long as they bring the tables nearer; strata keep their shares."""
     records = _Records.make(joint, blocks)
-    of = None if strata is None else np.concatenate(strata.within(joint))
+    of = None if strata is None else np.concatenate(strata.within(joint.pinned))
     weights, theta, shares = joint.weights, np.concatenate(joint.tables), records.shares
     seen = blocks.wanted > 0
     distance, stride, done = np.inf, 1.0, 0

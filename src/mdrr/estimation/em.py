@@ -36,11 +36,16 @@ class Fit:
 
 
 def random_start(domain: Domain, margins: Sequence[Array], classes: int, seed: int) -> MixtureJoint:
-    """Classes that scatter at random around the attributes' own distributions."""
+    """Classes that scatter at random around the attributes' own distributions.
+
+    But for public ones: those are known, and classes that start apart there take long to find what
+    the others have in common.
+    """
     rng = np.random.default_rng(seed)
     tables = []
-    for margin in margins:
-        scatter = rng.gamma(2.0, 1.0, (len(margin), classes)) if classes > 1 else 1.0
+    for attribute, margin in zip(domain.attributes, margins, strict=True):
+        apart = classes > 1 and not attribute.public
+        scatter = rng.gamma(2.0, 1.0, (len(margin), classes)) if apart else 1.0
         table = (margin[:, None] + 1e-3) * scatter * np.ones((1, classes))
         tables.append(table / table.sum(axis=0))
     return MixtureJoint(domain, np.full(classes, 1 / classes), tuple(tables))

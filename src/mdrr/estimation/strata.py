@@ -9,6 +9,7 @@ how public answers go together, which is known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -56,10 +57,10 @@ class Strata:
         sizes = [self._domain.shape[j] for j in self.places]
         return np.searchsorted(cells_of(list(self.codes.T), sizes), cells_of(list(codes.T), sizes))
 
-    def within(self, joint: MixtureJoint) -> tuple[npt.NDArray[np.int64], ...]:
-        """The stratum of every record of a joint, group by group."""
+    def within(self, groups: Sequence[Pinned]) -> tuple[npt.NDArray[np.int64], ...]:
+        """The stratum of every record, group by group."""
         found = []
-        for group in joint.pinned:
+        for group in groups:
             at = [group.places.index(j) for j in self.places]
             found.append(self.find(group.codes[:, at].astype(np.int64)))
         return tuple(found)
@@ -80,13 +81,17 @@ class Strata:
 
     def settled(self, joint: MixtureJoint) -> MixtureJoint:
         """A joint of records that hold all public answers, with each stratum's share exact."""
-        of = self.within(joint)
-        shares = np.concatenate([group.shares for group in joint.pinned])
+        return MixtureJoint(joint.domain, joint.weights, joint.tables, self._exact(joint.pinned))
+
+    def _exact(self, groups: Sequence[Pinned]) -> tuple[Pinned, ...]:
+        of = self.within(groups)
+        shares = np.concatenate([group.shares for group in groups])
         shares = self.scaled(np.concatenate(of), shares)
         parts = np.split(shares, np.cumsum([len(each) for each in of])[:-1])
-        groups = zip(joint.pinned, parts, strict=True)
-        pinned = tuple(Pinned(group.places, group.codes, part) for group, part in groups)
-        return MixtureJoint(joint.domain, joint.weights, joint.tables, pinned)
+        return tuple(
+            Pinned(group.places, group.codes, part)
+            for group, part in zip(groups, parts, strict=True)
+        )
 
     @cached_property
     def merged(self) -> Evidence:
@@ -142,7 +147,7 @@ class Strata:
             codes = np.stack([columns[j].astype(np.int64) for j in places], axis=1)
             groups.append(Pinned(places, self._typed(codes), group.shares))
         none = np.zeros_like(joint.weights)
-        return self.settled(MixtureJoint(self._domain, none, tuple(tables), tuple(groups)))
+        return MixtureJoint(self._domain, none, tuple(tables), self._exact(groups))
 
     def gathered(self, joint: MixtureJoint) -> MixtureJoint:
         """Classes within strata and no other records, as classes over the merged domain."""

@@ -122,7 +122,8 @@ class Unbiased:
         inside = np.clip(self.values, 0, 1)
         total = np.zeros(inside.shape)
         for share, view in zip(self.shares, self.views, strict=True):
-            total += share**2 / view.n * np.maximum(view.table(2) - inside, 0)
+            if not self.exact:
+                total += share**2 / view.n * np.maximum(view.table(2) - inside, 0)
         return np.asarray(total + self.drawn(population=population) * (inside - inside**2))
 
 
