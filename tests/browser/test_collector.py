@@ -5,9 +5,13 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import sqlalchemy as sa
 
 from mdrr.frozen import freeze
+from mdrr.server import schema
+from mdrr.server.blind import key_hash, new_signing_key
 from mdrr.server.standalone import write_page
+from mdrr.server.store import token_hash
 from mdrr.survey import Survey
 from tests.browser.walk import forward, heading
 from tests.server.cases import running
@@ -66,6 +70,30 @@ def test_an_answer_is_stored_once(page, context, survey):
     page.wait_for_selector(".received")
     counted = store.tally(store.survey(frozen.id).phase())
     assert counted.n == 1
+
+
+def test_a_blind_invitation_is_signed_at_the_start_and_spent_at_the_end(page, survey):
+    _, store, address, _ = survey
+    other = freeze(Survey.from_toml(TEXT))
+    store.create(other, invitations="blind", signing_key=new_signing_key())
+    store.open(other.id)
+    (token,) = store.invite(other.id, 1)
+    key = key_hash(store.need(other.id).blind_key)
+    design = other.design.fingerprint
+    page.goto(f"{address}/s/{other.id}#design={design}&key={key}&invitation={token}")
+    page.wait_for_selector("form")
+    assert store.status(other.id)["invitations"]["used"] == 0
+    forward(page)
+    page.wait_for_selector("fieldset")
+    assert store.status(other.id)["invitations"]["used"] == 1
+    page.reload()
+    answer(page)
+    assert heading(page) == "Thank you. Your answers were received."
+    assert store.tally(store.need(other.id).phase()).n == 1
+    with store.engine.connect() as connection:
+        spent = connection.execute(sa.select(schema.spent.c.hash)).scalars().all()
+    assert len(spent) == 1
+    assert bytes(spent[0]) != token_hash(token)
 
 
 def test_a_used_invitation_is_refused(page, browser, survey):

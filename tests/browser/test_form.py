@@ -473,6 +473,11 @@ def test_a_blind_invitation_becomes_a_token_that_tells_nothing(page, blind):
     page.goto(blind.link())
     answer_all(page)
     (asked_for,) = blind.signed
+    forward(page)
+    page.wait_for_selector("#agree")
+    assert "send an hour later or more" in page.inner_text("main")
+    page.go_back()
+    page.wait_for_selector(".summary")
     assert asked_for["invitation"] == "secret-invitation"
     send(page)
     assert heading(page) == "Thank you. Your answers were received."

@@ -103,6 +103,37 @@ def test_a_used_invitation_is_refused_in_the_collectors_words(link):
     assert "the collector refused (403)" in result.stderr
 
 
+def test_a_blind_invitation_is_signed_before_the_questions_and_once(survey, monkeypatch):
+    done("survey open survey.json --invitations 2 --blind")
+    sent = []
+    post = httpx.Client.post
+
+    def watched(self, url, **words):
+        sent.append((str(url).rsplit("/", 1)[1], json.loads(words["content"])))
+        return post(self, url, **words)
+
+    monkeypatch.setattr(httpx.Client, "post", watched)
+    with running(DATABASE) as (url, _):
+        line = Path("invitations.txt").read_text(encoding="utf-8").split()[0]
+        link = replace(Link.parse(line), base=url)
+        first = respond(link, f"{ANSWERS}no\n")
+        assert "send an hour later or more" in first.stderr
+        [(where, asked)] = sent
+        assert (where, asked["invitation"]) == ("sign", link.invitation)
+        assert set(kept()) == {"report", "hidden"}
+        assert set(kept()["hidden"]) == {"invitation", "ticket"}
+        ticket = kept()["hidden"]["ticket"]
+        later = respond(link, "yes\n")
+        assert later.exit_code == 0, later.stderr
+        (where, answered) = sent[-1]
+        assert (len(sent), where, answered["invitation"]) == (2, "answers", ticket)
+        assert kept() == {"sent": True}
+        other = run("respond", link, "--state", "elsewhere", stdin=f"{ANSWERS}yes\n")
+        assert "the collector refused (403)" in other.stderr
+        assert "Do you smoke?" not in other.stderr.split("refused")[1]
+    assert answers() == 1
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -78,7 +78,7 @@ def _answer(
 ) -> None:
     """The whole way from a link to an acknowledged answer."""
     httpx = require("httpx", "server")
-    from mdrr.collector import CollectorError, Link, fetch, new_id
+    from mdrr.collector import CollectorError, Link, body, fetch, new_id
 
     link = Link.parse(text)
     if link.travels_open and not plain_http:
@@ -104,12 +104,13 @@ def _answer(
         published, before = asked.design.to_dict(), kept.report()
         if before is None:
             _introduce(shown, asked)
+            ticket = _ticket(asked, link, client, kept)
             words = {q.attribute.name: (q.text, list(q.labels)) for q in shown.questions}
             drawn = randomize(_Asking(published, words), published)
             report = Report(drawn.fingerprint, drawn.questionnaire, drawn.codes, new_id())
-            kept.write({"report": report.to_dict()})
+            kept.write({**kept.read(), "report": report.to_dict()})
         else:
-            report = before
+            report, ticket = before, _ticket(asked, link, client, kept)
             _say("Your device drew a report for this survey before. It is not drawn again.")
         report.check(asked.design)
         for line in _in_words(published, report):
@@ -117,20 +118,21 @@ def _answer(
         _say("")
         if shown.consent:
             _say(shown.consent)
+        if asked.invitations == "blind":
+            _say(_APART)
         print("Type yes to send it: ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() != "yes":
             raise MdrrError("nothing was sent. The same command offers the same report again")
-        _send(report, link, asked, client, kept)
+        _post(link, "answers", body(report, ticket, asked.answer_bytes), client, 201)
+        kept.write({"sent": True})
     print("Received. Thank you.")
 
 
-def _send(report: Report, link: Link, asked: Asked, client: Any, kept: _Kept) -> None:
-    """Send the same bytes until the collector has them, or says why it will not."""
-    from mdrr.collector import body
-
-    content = body(report, _ticket(asked, link, client, kept), asked.answer_bytes)
-    _post(link, "answers", content, client, 201)
-    kept.write({"sent": True})
+_APART = (
+    "The report is sent without your invitation, and nothing in it tells which one you had. The "
+    "time and your internet address still could: the server saw your invitation when you started. "
+    "If you can, send an hour later or more: stop now, and give the same command then."
+)
 
 
 def _ticket(asked: Asked, link: Link, client: Any, kept: _Kept) -> str | None:
