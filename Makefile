@@ -20,9 +20,9 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: install  ## Randomize, tally and estimate Adult; write out/report.html
+run: install  ## Serve a survey, let Adult's people answer it, estimate, write out/report.html
 	@mkdir -p out
-	$(BIN)/mdrr demo --out out/report.html
+	$(BIN)/mdrr demo --http --out out/report.html
 
 test: dev  ## Run all tests (JOBS=2 processes)
 	$(BIN)/python -m pytest -n $(JOBS) tests

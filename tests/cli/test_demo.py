@@ -82,3 +82,16 @@ def test_an_impossible_budget_is_one_line(tmp_path: Path, epsilon: str) -> None:
     assert result.exit_code == 2
     assert result.stderr.strip().splitlines()[-1].startswith("mdrr:")
     assert not out.exists()
+
+
+def test_over_http_the_page_is_the_same(tmp_path: Path, monkeypatch) -> None:
+    """Fewer people, so that it is quick: the server stores the very answers of the simulation."""
+    monkeypatch.setattr("mdrr.datasets.adult", lambda: adult()[:1500])
+    pages = []
+    for words in ([], ["--http"]):
+        out = tmp_path / "report.html"
+        result = CliRunner().invoke(make_app(), ["demo", "--out", str(out), *words])
+        assert result.exit_code == 0, result.output
+        pages.append(out.read_text("utf-8"))
+    assert "1,500 answers stored" in result.stderr
+    assert pages[0] == pages[1]

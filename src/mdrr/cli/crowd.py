@@ -6,7 +6,9 @@ import asyncio
 import json
 import re
 import socket
-import threading
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -254,24 +256,28 @@ def _fields(reply: bytes) -> object:
 
 @contextmanager
 def served(database: str) -> Iterator[str]:
-    """A server of a database in this process, while the block runs; gives its address."""
-    import uvicorn
-
-    from mdrr.server.app import create_app, server_config
-
+    """A server of a database, a process of its own, while the block runs; gives its address."""
+    httpx = require("httpx", "server")
     port = free_port("127.0.0.1")
-    server = uvicorn.Server(server_config(create_app(database), "127.0.0.1", port))
-    thread = threading.Thread(target=server.run, name="mdrr-server", daemon=True)
-    thread.start()
-    try:
-        while not server.started:
-            if not thread.is_alive():
-                raise MdrrError("the server did not start")
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    url = f"http://127.0.0.1:{port}"
+    words = ["-m", "mdrr", "serve", "--database", database, "--port", str(port)]
+    with tempfile.TemporaryFile() as said:
+        server = subprocess.Popen([sys.executable, *words], stdout=said, stderr=said)
+        try:
+            while True:
+                if server.poll() is not None:
+                    said.seek(0)
+                    last = said.read().decode(errors="replace").strip().splitlines()[-1:]
+                    raise MdrrError(f"the server did not start: {' '.join(last)}")
+                try:
+                    if httpx.get(f"{url}/healthz").status_code == 200:
+                        break
+                except httpx.TransportError:
+                    time.sleep(0.05)
+            yield url
+        finally:
+            server.terminate()
+            server.wait()
 
 
 def free_port(host: str) -> int:

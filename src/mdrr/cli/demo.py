@@ -1,12 +1,15 @@
 """`mdrr demo`: a whole survey on the people of Adult, beside the paper's own methods.
 
-The survey is planned, answered, tallied and estimated with the defaults. The same people then play
+The survey is planned, answered, tallied and estimated with the defaults, in memory or, with --http,
+through a real collector on SQLite. The same people then play
 the respondents of the paper's protocols at the same ε: RR-Independent, whose reports also give the
 dependences from which Algorithm 1 forms the clusters, and RR-Clusters.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +17,7 @@ from typer import Option
 
 from mdrr.cli.options import AsJson, Budget
 from mdrr.cli.screen import print_json, print_table, print_text, progress, step
+from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
@@ -54,6 +58,10 @@ def demo(
     ),
     epsilon: Budget = 4.0,
     seed: Annotated[int, Option("--seed", help="The same seed repeats the simulation.")] = 1,
+    http: Annotated[
+        bool,
+        Option("--http", help="Collect the answers with a real server, one request a person."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan, simulate and estimate a survey on the Adult data set, beside the paper's methods."""
@@ -77,8 +85,11 @@ def demo(
         people = adult()
         say("Planning the survey", 0.05)
         made = plan(adult_domain(), n=len(people), epsilon=epsilon)
-        say("Everyone answers it", 0.2)
-        tally = _answered(people, made.design, f"{seed}/planned")
+        if http:
+            tally = _collected(people, made.design, f"{seed}/planned", lambda x: say(x, 0.2))
+        else:
+            say("Everyone answers it", 0.2)
+            tally = _answered(people, made.design, f"{seed}/planned")
         say("Estimating", 0.25)
         found, learnt = estimate(tally, made.design), dependences(tally, made.design)
         say("The paper's RR-Independent and RR-Clusters", 0.6)
@@ -168,6 +179,29 @@ def _answered(people: Any, design: Design, seed: str) -> Tally:
     from mdrr.source import SeededSource
 
     return tally(randomize(people, design, source=SeededSource(seed)), design)
+
+
+def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None]) -> Tally:
+    """The same tally, from a collector's database: a server takes every report over HTTP."""
+    from mdrr.cli.collection import opened
+    from mdrr.cli.crowd import Crowd
+    from mdrr.datasets import adult_survey
+    from mdrr.frozen import freeze
+
+    frozen = freeze(adult_survey(), design)
+    with tempfile.TemporaryDirectory(prefix="mdrr-demo-") as folder:
+        database = f"sqlite:///{Path(folder, 'answers.db')}"
+        with opened(database) as store:
+            store.create(frozen)
+            store.open(frozen.id)
+            say("A server opens the survey, and everyone answers it over HTTP")
+            sent = Crowd.of(people, design, seed=seed).answer_database(database, frozen.id)
+            if sent.refused:
+                raise MdrrError(f"{sent.refused:,} answers were refused: {sent.reason}")
+            rate = sent.acknowledged / sent.seconds
+            say(f"{sent.acknowledged:,} answers stored, {rate:,.0f} a second; the survey closes")
+            store.close(frozen.id)
+            return store.tally(store.need(frozen.id).phase())
 
 
 def _steps(made: Plan, found: Estimate, clustered: Design) -> list[str]:
