@@ -25,6 +25,7 @@ from mdrr.reporting.words import strongest_words
 from mdrr.server.answers import problems
 from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings, raw_shares
 from mdrr.server.owner import Method, Number, Owned
+from mdrr.server.schema import StoreError
 from mdrr.server.store import Held, Phase, Store, finite
 
 COMPARED = ("auto", "product", "pairwise", "latent")
@@ -140,6 +141,8 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         for method in COMPARED:
             try:
                 found[method] = findings.estimate(asked, method)
+            except StoreError:
+                raise
             except MdrrError as error:
                 refused[method] = f"{error}."
         if not found:

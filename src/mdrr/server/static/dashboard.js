@@ -92,8 +92,8 @@ function tell(status) {
   ];
   at("facts").replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   const link = `${new URL(`../s/${id}`, location.href)}#design=${status.fingerprint}`;
-  at("link").replaceChildren(invitations.kind === "none" ? "People answer at " : "People answer at this address, with &invitation= and their invitation at its end: ",
-    h("a", { href: link }, link));
+  at("link").replaceChildren("People answer at ", h("a", { href: link }, `${id}, the survey's page`), invitations.kind === "none"
+    ? ". Give them the whole link." : ". Give each the whole link, with &invitation= and an invitation at its end.");
   at("link").hidden = status.state !== "open";
   if (before?.state !== status.state) steps(status.state);
   if (before?.phases.length !== status.phases.length || before?.phase !== status.phase) phases(status);
@@ -116,7 +116,7 @@ const STEPS = {
 function steps(current) {
   const held = document.activeElement?.parentElement === at("steps");
   at("steps").replaceChildren(...Object.values(STEPS).filter(([, , , from]) => from.includes(current)).map(
-    ([path, title, text]) => h("button", { type: "button", class: "main", onclick: () => confirm(path, title, text) }, title)));
+    ([path, title, text]) => h("button", { type: "button", class: "quiet", onclick: () => confirm(path, title, text) }, title)));
   if (held) at("steps").querySelector("button")?.focus();
 }
 
@@ -126,7 +126,7 @@ function confirm(path, title, text) {
   const also = path === "publish" ? h("p", {}, h("label", {}, data, " Publish the randomized reports too, as open data")) : null;
   dialog.firstElementChild.replaceChildren(...[
     h("h2", { id: "sure-title" }, `${title}?`), h("p", {}, text), also,
-    h("p", { class: "buttons" }, h("button", { class: "main", value: "yes" }, title), h("button", { class: "quiet", value: "no" }, "Cancel")),
+    h("p", { class: "buttons" }, h("button", { class: "main", value: "yes" }, title), h("button", { class: "quiet", value: "no", autofocus: true }, "Cancel")),
   ].filter(Boolean));
   dialog.returnValue = "";
   dialog.onclose = async () => {
@@ -148,12 +148,14 @@ let round = null;
 let wanted = false;
 
 function refresh(now = false) {
-  if (!state.about || at("shown").hidden) return;
+  if (!state.about || at("shown").hidden || document.hidden) return;
   const key = `${at("phase").value} ${at("method").value} ${JSON.stringify(state.status.phases)}`;
   if (!now && key === state.shown) return;
   wanted = true;
   round ??= rounds().catch(stop).finally(() => { round = null; });
 }
+
+document.addEventListener("visibilitychange", () => refresh());
 
 async function rounds() {
   while (wanted) {
@@ -161,9 +163,11 @@ async function rounds() {
     state.shown = `${at("phase").value} ${at("method").value} ${JSON.stringify(state.status.phases)}`;
     try {
       await estimates();
+      at("problem").textContent = "";
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 401) throw error;
-      if (error.status === 0) state.shown = null;
+      at("problem").textContent = error.message;
+      state.shown = null;
     }
     await new Promise((done) => setTimeout(done, PAUSE));
   }
@@ -197,6 +201,7 @@ async function estimates() {
     at("heat").replaceChildren();
     at("strongest").textContent = "Some pair of questions was answered by nobody together, so nothing can be said.";
   }
+  at("counted").setAttribute("aria-live", "off"); // only what was asked for is read out
   if (state.query) await counted();
   await compare();
 }
@@ -234,6 +239,7 @@ async function count(where, of) {
     return;
   }
   state.query = { where, of };
+  at("counted").setAttribute("aria-live", "polite");
   await counted().catch(stop);
   await compare().catch(stop);
 }
@@ -263,11 +269,11 @@ async function compare() {
     const methods = Object.keys(found.answers[0].counts);
     draw("compared-chart", svg);
     at("methods").replaceChildren(...methods.map((name, i) => h("span", {}, h("span", { class: `key method${i + 1}` }), ` ${name}`)));
-    const cells = ({ value, low, high }) => h("td", { class: "n" }, number(value), h("span", { class: "small" }, ` ${number(Math.max(0, low))}–${number(high)}`));
-    at("compared-table").replaceChildren(h("table", {},
+    const cells = (name, { value, low, high }) => h("td", { class: "n", "data-label": name }, number(value), h("span", { class: "small" }, ` ${number(Math.max(0, low))}–${number(high)}`));
+    at("compared-table").replaceChildren(h("table", { class: "stack" },
       h("caption", { class: "hidden" }, "People, by each estimator, with 95 % intervals"),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "people who say"), ...methods.map((name) => h("th", { scope: "col", class: "n" }, name)))),
-      h("tbody", {}, ...found.answers.map(({ label, counts }) => h("tr", {}, h("th", { scope: "row" }, label), ...methods.map((name) => cells(counts[name])))))),
+      h("tbody", {}, ...found.answers.map(({ label, counts }) => h("tr", {}, h("th", { scope: "row" }, label), ...methods.map((name) => cells(name, counts[name])))))),
       ...Object.entries(found.refused).map(([name, text]) => h("p", { class: "small" }, `${name}: ${text}`)));
     at("compared-table").setAttribute("tabindex", "0");
   } catch (error) {
