@@ -158,15 +158,16 @@ export function sent(state, words, { outcome }, actions) {
       retry || head === "failed" ? words.own("p", outcome) : null,
       retry ? words.own("button", "again", {}, { type: "button", class: "main", onclick: actions.again }) : null),
     words.own("h2", head === "received" ? "left" : "leftLater"),
+    state.answers.size === 0 ? words.own("p", "notKept") : null,
     ...design.questionnaires[report.questionnaire].clusters.map(
-      (cluster, i) => exchange(cluster, report.codes[i], state, words)),
+      (cluster, i) => exchange(cluster, report.codes[i], head === "received" ? "sent" : "toSend", state, words)),
     words.own("p", "once", {}, { class: "notice" }),
     h("details", {}, words.own("summary", "exact"),
       h("pre", { dir: "ltr", lang: "zxx", tabindex: "0" }, h("code", {}, JSON.stringify(report, null, 1)))),
   ].filter(Boolean);
 }
 
-function exchange({ attributes, matrix }, code, { survey, answers }, words) {
+function exchange({ attributes, matrix }, code, label, { survey, answers }, words) {
   const asked = attributes.map((name) => find(survey, name));
   const sizes = asked.map((q) => q.labels.length);
   const cells = cellsOf(matrix, code);
@@ -175,10 +176,8 @@ function exchange({ attributes, matrix }, code, { survey, answers }, words) {
     question,
     h("dl", {},
       answered ? h("div", {}, words.own("dt", "answered"), answered) : null,
-      sentAs ? h("div", {}, words.own("dt", "sent"), h("dd", { class: "out" }, sentAs)) : null));
-  const mine = ({ name, labels: all }) => (answers.has(name)
-    ? words.theirs("dd", all[answers.get(name)])
-    : words.own("dd", "notKept", {}, { class: "hint" }));
+      sentAs ? h("div", {}, words.own("dt", label), h("dd", { class: "out" }, sentAs)) : null));
+  const mine = ({ name, labels: all }) => (answers.has(name) ? words.theirs("dd", all[answers.get(name)]) : null);
   if (cells !== null && cells.length === 1 && !["banded", "subset"].includes(matrix.kind)) {
     const parts = labels(cells[0]);
     return h("section", { class: "card" },
