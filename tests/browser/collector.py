@@ -1,5 +1,6 @@
 """A small collector that speaks the service's contract, and can be told to fail."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -119,7 +120,10 @@ class Collector:
 
     def link(self, **changes: str) -> str:
         """A person's link."""
-        parts = {"design": self.info["fingerprint"], "invitation": "secret-invitation", **changes}
+        parts = {"design": self.info["fingerprint"], "invitation": "secret-invitation"}
+        if self.info["blind_key"]:
+            parts["key"] = hashlib.sha256(self.info["blind_key"].encode()).hexdigest()
+        parts |= changes
         fragment = "&".join(f"{key}={value}" for key, value in parts.items() if value)
         return f"{self.url}/s/{ID}#{fragment}"
 

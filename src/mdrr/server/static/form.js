@@ -217,9 +217,11 @@ async function open() {
   });
   if (mark !== link.get("design")) throw new Stop("stopped", "mismatch");
   if (!asksTheSame(survey, design)) throw new Stop("stopped", "mismatch");
-  // A key of blind invitations for each person would tell people apart: the link may say which it is.
-  const promised = link.get("key");
-  if (promised && (await device.hash(info.blind_key ?? "")) !== promised) throw new Stop("stopped", "mismatch");
+  if (info.invitations === "blind") {
+    // With a key of her own a person could be recognized: the link says which key all have.
+    if (!link.get("key")) throw new Stop("stopped", "noDesign");
+    if ((await device.hash(info.blind_key ?? "")) !== link.get("key")) throw new Stop("stopped", "mismatch");
+  }
   Object.assign(state, { info, survey, design, mark, epsilon: epsilonOfDesign(design) });
   if (kept?.report) {
     if (!fits(kept.report, design, mark)) throw new Stop("stopped", "damaged");
