@@ -296,14 +296,3 @@ def test_intervals_by_group_cover(which):
             inside, total = inside + (count.low <= true <= count.high), total + 1
     least = 0.95 - norm.ppf(0.9998) * np.sqrt(0.95 * 0.05 / total)
     assert inside / total >= least
-
-
-@pytest.mark.parametrize("method", ["auto", "latent", "pairwise", "product"])
-def test_all_people_may_have_given_the_same_public_answer_so_far(method):
-    domain = public(domain_of(2, 3, 4), "c")
-    codes = records(distribution(domain, 1, 0.4), 40, 2)
-    codes[2] = np.full_like(codes[2], 1)
-    design = independent(domain, epsilon=3.0)
-    found = estimate(reported(codes, design, 3), design, method)
-    assert found.table("c").values == pytest.approx([0, 1, 0, 0], abs=1e-9)
-    assert found.table("a", "c").values.sum() == pytest.approx(1)

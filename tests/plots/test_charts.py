@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
@@ -301,3 +302,17 @@ def test_pairs_of_overlapping_clusters_are_together() -> None:
         "grade · smokes": True,
         "colour · grade": False,
     }
+
+
+def test_arrivals_are_drawn_by_the_hour_and_after_four_days_by_the_day() -> None:
+    start = datetime(2026, 11, 16, 22, tzinfo=UTC)
+    hours = {start: 300, start + timedelta(hours=3): 50}
+    rows = rows_of(plots.arrivals(hours))
+    assert [row["count"] for row in rows] == [300, 50]
+    assert {row["to"] - row["from"] for row in rows} == {3_600_000}
+    rows = rows_of(plots.arrivals({**hours, start + timedelta(days=5): 7}))
+    assert [row["count"] for row in rows] == [300, 50, 7]
+    assert {row["to"] - row["from"] for row in rows} == {86_400_000}
+    assert rows[0]["from"] == datetime(2026, 11, 16, tzinfo=UTC).timestamp() * 1000
+    with pytest.raises(MdrrError, match="no answer has come yet"):
+        plots.arrivals({})

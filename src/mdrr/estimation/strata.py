@@ -137,7 +137,6 @@ class Strata:
         groups = []
         if joint.weights.any():
             shares = joint.weights * np.maximum(strata[:k], _LEAST)
-            shares *= joint.weights.sum() / shares.sum()  # a lone stratum has an empty one beside
             groups.append(Pinned(self.places, self._typed(self.codes), shares))
         for group in joint.pinned:
             of = group.codes[:, group.places.index(last)].astype(np.int64)

@@ -58,7 +58,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     def survey(held: Owned, phase: Number = None) -> dict[str, Any]:
         """The survey's words, its attributes, and what one person's answer spends."""
         design = held.phase(phase).design
-        spent = {each.name: each.epsilon for each in account(design).attributes}
+        spent = {each.name: finite(each.epsilon) for each in account(design).attributes}
         return {
             "id": held.id,
             "survey": texts(held.frozen.survey),
@@ -69,7 +69,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
                     "name": attribute.name,
                     "categories": list(attribute.categories),
                     "public": attribute.public,
-                    "epsilon": finite(spent[attribute.name]),
+                    "epsilon": spent.get(attribute.name),
                 }
                 for attribute in design.domain.attributes
             ],
