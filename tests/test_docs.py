@@ -120,3 +120,13 @@ def test_the_architecture_names_files_that_exist_and_the_tested_order():
     flow = text.split("errors · columns", 1)[1].split("```", 1)[0]
     rooms = ["errors", "columns", *re.findall(r"\w+", re.sub(r"\(.*?\)", "", flow))]
     assert rooms == [room for room in ORDER if room != "__main__"]
+
+
+def test_threats_name_tests_that_exist():
+    text = (DOCS / "threats.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", text))
+    assert len(named) > 8
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`tests/" in line]
+    listed = text.split("## Not defended")[0].count("\n| ") - 1
+    assert len(rows) == listed

@@ -77,3 +77,10 @@ def test_the_readme_runs_one_after_the_other(tmp_path, monkeypatch):
     ran = commands_run((ROOT / "README.md").read_text(encoding="utf-8"), tmp_path)
     assert {"plan", "randomize", "tally", "estimate", "query", "report"} <= ran
     assert (tmp_path / "report.html").exists()
+
+
+def test_the_page_on_collecting_runs_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
+    assert commands_run(text, tmp_path) == {"survey"}
+    assert len((tmp_path / "invitations.txt").read_text(encoding="utf-8").split()) == 200
