@@ -117,13 +117,11 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
             related = findings.dependences(asked)
             if related is None:
                 raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
-            groups = cluster(
-                related,
-                asked.design.domain,
-                max_cells=MAX_CELLS,
-                min_dependence=MIN_DEPENDENCE,
-            )
-            chart = plots.heat_map(related, clusters=groups)
+            domain = asked.design.domain
+            groups = cluster(related, domain, max_cells=MAX_CELLS, min_dependence=MIN_DEPENDENCE)
+            held_in = {name for names in groups for name in names}  # public ones are in none
+            alone = [(name,) for name in domain.names if name not in held_in]
+            chart = plots.heat_map(related, clusters=[*alone, *groups])
             words = strongest_words(related, most=6)
             return chart, f"Dependence of every pair of attributes. {words}"
 
