@@ -185,11 +185,8 @@ def say_design(design: Design, people: int | None) -> None:
     from mdrr.privacy import in_words
 
     print_text(f"One person spends ε = {design.epsilon:.4f} at most.")
-    if design.domain.public:
-        print_text(
-            f"Outside ε: {', '.join(design.domain.public)}. These are sent as they are, and "
-            "whoever knows them of a person can join them with the rest of her answer."
-        )
+    if design.outside:
+        print_text(design.outside)
     found: dict[str, Any] = predictions(design, people)
     if not found:
         print_text("Say people = … under [design] to have the error predicted.")

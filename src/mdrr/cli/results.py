@@ -60,8 +60,8 @@ def results(
         f"{found.n:,} answers, method {found.method}, {level:.0%} intervals, ε = "
         f"{design.epsilon:.4f} at most. 'as sent' are the randomized answers."
     )
-    if design.domain.public:
-        print_text(f"Outside ε, as answered: {', '.join(design.domain.public)}.")
+    if design.outside:
+        print_text(design.outside)
     if out is not None:
         print_text(f"Wrote {out}.")
 
