@@ -35,6 +35,7 @@ def test_reports_are_those_of_the_library(folder, domain, options):
         "n": 600,
         "fingerprint": design.fingerprint,
         "epsilon": design.epsilon,
+        "public": [],
         "out": "r.parquet",
     }
 

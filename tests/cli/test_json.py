@@ -42,6 +42,7 @@ CELL = exactly(labels=listed(LABEL), probability=SHARE, low=maybe(SHARE), high=m
 
 SCHEMAS = {
     "plan survey.toml --n 600 --epsilon 3": exactly(
+        public=NAMES,
         n=WHOLE, epsilon=NUMBER, best=TEXT, fingerprint=FINGERPRINT,
         candidates=listed(exactly(
             design=TEXT, error=NUMBER, alone=maybe(NUMBER), together=maybe(NUMBER), worst=NUMBER,
@@ -49,6 +50,7 @@ SCHEMAS = {
         )),
     ),
     "design survey.toml --p 0.5": exactly(
+        public=NAMES,
         fingerprint=FINGERPRINT, epsilon=NUMBER, attributes=NAMES, combinations=WHOLE,
         questionnaires=listed(exactly(
             share=SHARE, epsilon=NUMBER,
@@ -56,6 +58,7 @@ SCHEMAS = {
         )),
     ),
     "privacy design.json --shuffled 600": exactly(
+        public=NAMES,
         fingerprint=FINGERPRINT, epsilon=NUMBER, questionnaires={"type": "array"},
         attributes={"type": "array"}, words=NAMES, shuffled={"type": "object"},
     ),
@@ -67,12 +70,14 @@ SCHEMAS = {
         )),
     ),
     "randomize people.csv -d design.json -o r.csv": exactly(
+        public=NAMES,
         n=WHOLE, fingerprint=FINGERPRINT, epsilon=NUMBER, out=TEXT
     ),
     "tally reports.parquet -d design.json -o t.json": exactly(
         n=WHOLE, distinct=WHOLE, fingerprint=FINGERPRINT, out=TEXT
     ),
     "pool tally.json t2.json -d design.json -d d2.json -o a.json --pooled p.json": exactly(
+        public=NAMES,
         n=WHOLE, surveys=listed(WHOLE), fingerprint=FINGERPRINT, epsilon=NUMBER, out=TEXT,
         pooled=TEXT,
     ),
@@ -102,10 +107,11 @@ SCHEMAS = {
         fingerprint=FINGERPRINT, epsilon=NUMBER, epsilon_before=NUMBER, epsilon_of_both=NUMBER,
     ),
     "report tally.json -d design.json --method product -o r.html": exactly(
+        public=NAMES,
         out=TEXT, n=WHOLE, method=TEXT, epsilon=NUMBER, fingerprint=FINGERPRINT, simulated=FLAG
     ),
 }  # fmt: skip
-ELSEWHERE = {"securesum", "demo"}
+ELSEWHERE = {"securesum", "demo", "survey", "crowd"}
 """Commands whose JSON their own tests hold."""
 
 
