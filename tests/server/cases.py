@@ -1,5 +1,6 @@
 """Surveys, answers and servers for the tests of the collector."""
 
+import asyncio
 import contextlib
 import json
 import secrets
@@ -16,7 +17,7 @@ from mdrr.protocols import independent, sampled
 from mdrr.respondent import respond
 from mdrr.response import Report
 from mdrr.server.accept import Answer
-from mdrr.server.app import create_app, server_config
+from mdrr.server.app import create_app, run_server, server_config
 from mdrr.server.limits import Limits
 from mdrr.server.store import Held, token_hash
 from mdrr.survey import Survey
@@ -78,7 +79,8 @@ def running(url: str, limits: Limits | None = None) -> Iterator[tuple[str, objec
     """A real server in a thread; gives its address and its store."""
     app = create_app(url, limits=limits)
     server = uvicorn.Server(server_config(app, "127.0.0.1", port := free_port()))
-    thread = threading.Thread(target=server.run)
+    seconds = app.state.limits.seconds
+    thread = threading.Thread(target=lambda: asyncio.run(run_server(server, seconds)))
     thread.start()
     try:
         while not server.started:

@@ -125,18 +125,19 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome is not None]
 
 
+_HELD = sa.select(answers).where(
+    answers.c.phase.in_(sa.bindparam("phases", expanding=True)),
+    answers.c.id.in_(sa.bindparam("ids", expanding=True)),
+)
+
+
 def _held(
     connection: sa.Connection, batch: list[Answer]
 ) -> dict[tuple[int, bytes], tuple[int, str]]:
     """What is stored under the ids of a batch."""
-    query = sa.select(answers).where(
-        answers.c.phase.in_({answer.phase for answer in batch}),
-        answers.c.id.in_([answer.id for answer in batch]),
-    )
-    return {
-        (row.phase, bytes(row.id)): (row.questionnaire, row.codes)
-        for row in connection.execute(query)
-    }
+    given = {"phases": list({each.phase for each in batch}), "ids": [each.id for each in batch]}
+    found = connection.execute(_HELD, given)
+    return {(row.phase, bytes(row.id)): (row.questionnaire, row.codes) for row in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,38 +148,50 @@ class Taking:
     room: int
 
 
+_STORED = (
+    sa.select(sa.func.coalesce(sa.func.sum(arrivals.c.count), 0))
+    .where(arrivals.c.phase == phases.c.key)
+    .scalar_subquery()
+)
+_TAKING = (
+    sa.select(phases.c.key, surveys.c.invitations, surveys.c.most, _STORED.label("stored"))
+    .join(phases, (phases.c.survey == surveys.c.id) & (phases.c.number == surveys.c.phase))
+    .where(surveys.c.id.in_(sa.bindparam("ids", expanding=True)), surveys.c.state == "open")
+    .with_for_update(read=True, of=surveys)
+)
+
+
 def _taking(connection: sa.Connection, ids: set[str]) -> dict[int, Taking]:
     """The open phases of some surveys; nobody closes these before the transaction ends."""
-    counted = (
-        sa.select(sa.func.coalesce(sa.func.sum(arrivals.c.count), 0))
-        .where(arrivals.c.phase == phases.c.key)
-        .scalar_subquery()
-    )
-    query = (
-        sa.select(phases.c.key, surveys.c.invitations, surveys.c.most, counted.label("stored"))
-        .join(phases, (phases.c.survey == surveys.c.id) & (phases.c.number == surveys.c.phase))
-        .where(surveys.c.id.in_(ids), surveys.c.state == "open")
-        .with_for_update(read=True, of=surveys)
-    )
     return {
         row.key: Taking(row.invitations, row.most - int(row.stored))
-        for row in connection.execute(query)
+        for row in connection.execute(_TAKING, {"ids": list(ids)})
     }
+
+
+_REDEEM = (
+    sa.update(invitations)
+    .where(
+        invitations.c.survey == sa.bindparam("whose"),
+        invitations.c.hash.in_(sa.bindparam("hashes", expanding=True)),
+        invitations.c.used.is_(False),
+    )
+    .values(used=True)
+    .returning(invitations.c.hash)
+)
 
 
 def _redeem(connection: sa.Connection, survey: str, given: dict[int, bytes | None]) -> list[int]:
     """Mark invitations used; gives whose were known and unused."""
-    marked = connection.execute(
-        sa.update(invitations)
-        .where(
-            invitations.c.survey == survey,
-            invitations.c.hash.in_({hash for hash in given.values() if hash is not None}),
-            invitations.c.used.is_(False),
-        )
-        .values(used=True)
-        .returning(invitations.c.hash)
-    )
+    hashes = [hash for hash in given.values() if hash is not None]
+    marked = connection.execute(_REDEEM, {"whose": survey, "hashes": hashes})
     return _once(given, {bytes(row.hash) for row in marked})
+
+
+_SPENT = sa.select(spent.c.hash).where(
+    spent.c.survey == sa.bindparam("whose"),
+    spent.c.hash.in_(sa.bindparam("hashes", expanding=True)),
+)
 
 
 def _spend(connection: sa.Connection, survey: str, given: dict[int, bytes | None]) -> list[int]:
@@ -187,9 +200,7 @@ def _spend(connection: sa.Connection, survey: str, given: dict[int, bytes | None
     Their signatures were checked when they came.
     """
     hashes = {hash for hash in given.values() if hash is not None}
-    known = connection.execute(
-        sa.select(spent.c.hash).where(spent.c.survey == survey, spent.c.hash.in_(hashes))
-    )
+    known = connection.execute(_SPENT, {"whose": survey, "hashes": list(hashes)})
     fresh = hashes - {bytes(row.hash) for row in known}
     if fresh:
         connection.execute(

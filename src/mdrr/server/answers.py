@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi import APIRouter, HTTPException, Path
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mdrr.columns import require
+from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.frozen import texts
 from mdrr.report_frames import report_table
@@ -26,6 +32,7 @@ from mdrr.server.writer import UnavailableError, Writer
 INVITATION_CHARACTERS = {"none": 0, "required": 43, "blind": 800}
 """How long an invitation in an answer can be."""
 ANSWERS = "/api/surveys/{survey}/answers"
+_PLACE = re.compile("/api/surveys/([A-Za-z0-9]{1,32})/answers")
 FRESH_SECONDS = 1.0
 """How long a survey read from the database is shown without looking again."""
 
@@ -37,9 +44,9 @@ REFUSALS = {
 }
 
 
-def answer_bytes(phase: Phase, invitations: str) -> int:
-    """The length of every answer to a phase: the longest there can be, up to a multiple of 64."""
-    design = phase.design
+@lru_cache(1000)
+def answer_bytes(design: Design, invitations: str) -> int:
+    """The length of every answer under a design: the longest possible, up to a multiple of 64."""
     longest = max(
         len(
             json.dumps(
@@ -59,68 +66,102 @@ def answer_bytes(phase: Phase, invitations: str) -> int:
     return -(-longest // 64) * 64
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A survey as it was a moment ago, and how long an answer to each of its phases is."""
+
+    held: Held
+    lengths: dict[str, int]
+    read: float
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was read a moment ago."""
+        return time.monotonic() - self.read < FRESH_SECONDS
+
+
 class Surveys:
-    """Surveys read from the database a moment ago; what can change is checked when it matters."""
+    """Surveys that are not drafts, kept for a moment; what can change is checked in time."""
 
     def __init__(self, store: Store, *, most: int = 1000) -> None:
         self._store, self._most = store, most
-        self._held: OrderedDict[str, tuple[float, Held | None, dict[str, int]]] = OrderedDict()
+        self._kept: OrderedDict[str, Shown] = OrderedDict()
+        self._reading = asyncio.Lock()  # one reads, the others wait for what it read
 
-    async def get(self, id: str, fingerprint: str | None = None) -> Held | None:
-        """A survey, read again after a moment unless it has the phase that is asked for."""
-        if id in self._held:
-            read, held, _ = self._held[id]
-            known = held is not None and fingerprint in held.by_fingerprint
-            if known or time.monotonic() - read < FRESH_SECONDS:
-                return held
-        held = await asyncio.to_thread(self._store.survey, id) if id.isascii() else None
-        lengths = {}
-        if held is not None:
-            for phase in held.phases:
-                lengths[phase.design.fingerprint] = answer_bytes(phase, held.invitations)
-        self._held.pop(id, None)
-        self._held[id] = (time.monotonic(), held, lengths)
-        if len(self._held) > self._most:
-            self._held.popitem(last=False)
-        return held
+    def forget(self, id: str) -> None:
+        """Read a survey again when it is next asked for."""
+        self._kept.pop(id, None)
 
-    def length(self, held: Held, phase: Phase) -> int:
-        """How long an answer to a phase is."""
-        return self._held[held.id][2][phase.design.fingerprint]
+    def kept(self, id: str) -> Shown | None:
+        """A survey that was read before, however long ago."""
+        return self._kept.get(id)
 
-    def longest(self, id: str) -> int:
-        """How long an answer to any phase of a survey can be."""
-        return max(self._held[id][2].values())
+    async def get(self, id: str) -> Shown | None:
+        """A survey as it was at most a moment ago; None if it is a draft or there is none."""
+        shown = self._kept.get(id)
+        if shown is not None and shown.is_fresh:
+            return shown
+        async with self._reading:
+            shown = self._kept.get(id)
+            if shown is not None and shown.is_fresh:
+                return shown
+            held = await asyncio.to_thread(self._store.survey, id)
+            self._kept.pop(id, None)
+            if held is None or held.state == "draft":
+                return None
+            lengths = {
+                phase.design.fingerprint: answer_bytes(phase.design, held.invitations)
+                for phase in held.phases
+            }
+            shown = self._kept[id] = Shown(held, lengths, time.monotonic())
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+            return shown
 
 
 class Door:
-    """Takes answers: reads, checks, and hands them to the writer."""
+    """Takes answers: reads, checks, and hands them to the writer.
 
-    def __init__(self, surveys: Surveys, writer: Writer, limits: Limits) -> None:
-        self.surveys, self.writer = surveys, writer
+    It stands before the framework's routes, since most requests come here and few need a route.
+    """
+
+    def __init__(self, app: ASGIApp, surveys: Surveys, writer: Writer, limits: Limits) -> None:
+        self.app, self.surveys, self.writer = app, surveys, writer
         self._rate = Buckets(limits.rate, limits.burst)
 
-    async def __call__(self, request: Request) -> Response:
-        """One answer; a plain route, since most requests come here."""
-        request.scope[ROUTE] = ANSWERS
-        id = request.path_params["survey"]
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take an answer; pass everything else on."""
+        place = _PLACE.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if place is None or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        scope[ROUTE] = ANSWERS
+        try:
+            reply = await self._take(place[1], receive)
+        except AnyHTTPException as error:  # the body is too large
+            reply = refusal(error.status_code, str(error.detail))
+        except MdrrError as error:
+            reply = refusal(422, f"The answer cannot be read: {error}.")
+        if reply is not None:
+            await reply(scope, receive, send)
+
+    async def _take(self, id: str, receive: Receive) -> Response | None:
         if not self._rate.take("answers"):
             return refusal(429, "Too many answers at once; send it again.", retry_after="1")
-        held = await self.surveys.get(id)
-        if held is None or held.state == "draft":
+        shown = self.surveys.kept(id) or await self.surveys.get(id)
+        if shown is None:
             return refusal(404, NO_SURVEY)
-        most = self.surveys.longest(id)
-        body = bytearray()
-        async for part in request.stream():
-            body += part
+        most = max(shown.lengths.values())
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
             if len(body) > most:
                 return refusal(413, f"An answer has {most} bytes. Send it as the page does.")
-        try:
-            answer = await self._read(bytes(body), id)
-        except MdrrError as error:
-            return refusal(422, f"The answer cannot be read: {error}.")
-        if isinstance(answer, Response):
-            return answer
+        answer = await self._read(body, id, shown)
         try:
             outcome = await self.writer.submit(answer)
         except UnavailableError:
@@ -128,14 +169,11 @@ class Door:
                 503, "The answer could not be stored; send it again later.", retry_after="5"
             )
         if outcome in (Outcome.STORED, Outcome.AGAIN):
-            return Response(
-                b'{"received":"%s"}' % answer.id.hex().encode(),
-                201,
-                media_type="application/json",
-            )
+            received = b'{"received":"%s"}' % answer.id.hex().encode()
+            return Response(received, 201, media_type="application/json")
         return refusal(*REFUSALS[outcome])
 
-    async def _read(self, body: bytes, id: str) -> Answer | Response:
+    async def _read(self, body: bytes, id: str, shown: Shown) -> Answer:
         try:
             fields = json.loads(body)
         except (ValueError, RecursionError):
@@ -145,16 +183,13 @@ class Door:
         report = Report.from_dict(fields["report"])
         if not (report.id and len(report.id) == 32 and set(report.id) <= _HEX):
             raise MdrrError("the report's 'id' is not 32 hexadecimal digits in lower case")
-        held = await self.surveys.get(id, report.fingerprint)
-        if held is None or (phase := held.by_fingerprint.get(report.fingerprint)) is None:
-            return refusal(
-                422, "The answer was made under another design. Open the survey's link again."
-            )
-        if len(body) != self.surveys.length(held, phase):
-            raise MdrrError(
-                f"it must have exactly {self.surveys.length(held, phase)} bytes, "
-                "with spaces at the end"
-            )
+        if report.fingerprint not in shown.lengths:  # perhaps of a phase that has just begun
+            shown = await self.surveys.get(id) or shown
+        held = shown.held
+        if (phase := held.by_fingerprint.get(report.fingerprint)) is None:
+            raise MdrrError("it was made under another design; open the survey's link again")
+        if len(body) != (length := shown.lengths[report.fingerprint]):
+            raise MdrrError(f"it must have exactly {length} bytes, with spaces at the end")
         report.check(phase.design)
         invitation = fields["invitation"]
         if invitation is not None and not (
@@ -242,20 +277,20 @@ SurveyId = Annotated[str, Path(pattern="^[A-Za-z0-9]{1,32}$", description="The s
 NO_SURVEY = "There is no such survey. Check the link."
 
 
-def answer_routes(store: Store, door: Door) -> APIRouter:
+def answer_routes(store: Store, surveys: Surveys) -> APIRouter:
     """The routes that need no token."""
     router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
 
-    async def shown(survey: str) -> Held:
-        held = await door.surveys.get(survey)
-        if held is None or held.state == "draft":
+    async def seen(survey: str) -> Held:
+        shown = await surveys.get(survey)
+        if shown is None:
             raise HTTPException(404, NO_SURVEY)
-        return held
+        return shown.held
 
     @router.get("", response_model=Survey, responses=problems(404))
     async def survey(survey: SurveyId) -> JSONResponse:
         """The survey's texts and the design of the phase that is asked now."""
-        held = await shown(survey)
+        held = await seen(survey)
         phase = held.phase()
         return JSONResponse(
             {
@@ -266,7 +301,7 @@ def answer_routes(store: Store, door: Door) -> APIRouter:
                 "design": phase.design.to_dict(),
                 "fingerprint": phase.design.fingerprint,
                 "invitations": held.invitations,
-                "answer_bytes": answer_bytes(phase, held.invitations),
+                "answer_bytes": answer_bytes(phase.design, held.invitations),
                 "blind_key": None if held.blind_key is None else to_text(held.blind_key),
             },
             headers={"cache-control": "no-store"},
@@ -275,7 +310,7 @@ def answer_routes(store: Store, door: Door) -> APIRouter:
     @router.get("/results", responses=problems(404))
     async def results(survey: SurveyId) -> dict[str, Any]:
         """The published estimate."""
-        held = await shown(survey)
+        held = await seen(survey)
         if held.results is None:
             raise HTTPException(404, "This survey has no published results.")
         found: dict[str, Any] = json.loads(held.results)
@@ -288,7 +323,7 @@ def answer_routes(store: Store, door: Door) -> APIRouter:
     )
     async def open_data(survey: SurveyId, phase: int | None = None) -> Response:
         """The randomized reports in random order, if the owner published them."""
-        held = await shown(survey)
+        held = await seen(survey)
         if held.state != "published" or not held.open_data:
             raise HTTPException(404, "The reports of this survey are not published.")
         content = await asyncio.to_thread(parquet, store, held.phase(phase))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +18,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException as AnyHTTPException
-from starlette.routing import Route
 
 from mdrr.errors import MdrrError
 from mdrr.server.answers import (
@@ -55,7 +55,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     store, metrics = Store(store_url), Metrics()
     writer = Writer(store, waiting=limits.waiting)
     findings = Findings(store)
-    door = Door(Surveys(store), writer, limits)
+    surveys = Surveys(store)
     metrics.gauges["mdrr_answers_waiting"] = lambda: writer.waiting
     metrics.gauges["mdrr_commits_total"] = lambda: writer.batches
     metrics.gauges["mdrr_commits_failed_total"] = lambda: writer.failures
@@ -77,6 +77,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
     )
     app.state.store, app.state.limits = store, limits
+    app.add_middleware(Door, surveys=surveys, writer=writer, limits=limits)
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(AnyHTTPException, _refused)
@@ -100,10 +101,9 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         app.add_api_route(
             path, _page(name), tags=["pages"], response_class=FileResponse, responses=problems(404)
         )
-    app.router.routes.append(Route(ANSWERS, door.__call__, methods=["POST"]))
-    app.include_router(answer_routes(store, door))
+    app.include_router(answer_routes(store, surveys))
     app.include_router(sign_routes(store))
-    app.include_router(owner_routes(store, findings, limits))
+    app.include_router(owner_routes(store, surveys, findings, limits))
     app.include_router(chart_routes(store, findings))
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -128,7 +128,7 @@ async def _report_style() -> FileResponse:
 
 
 def _describe(app: FastAPI) -> None:
-    """Put the plain route of answers into the OpenAPI description, and our form of refusals."""
+    """Describe the route of answers, which `Door` takes before it gets here, and our refusals."""
     make = app.openapi
 
     @app.post(
@@ -180,11 +180,14 @@ def serve(
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.WARNING if name.startswith("uvicorn") else logging.INFO)
+    # The writer's thread needs the interpreter for a moment after every statement; by default it
+    # would wait 5 ms each time.
+    sys.setswitchinterval(0.0005)
     app = create_app(store_url, limits=limits)
     server = uvicorn.Server(server_config(app, host, port))
     asyncio_run = asyncio.Runner(loop_factory=server.config.get_loop_factory())
     with asyncio_run as runner:
-        runner.run(_serve(server, app.state.limits.seconds))
+        runner.run(run_server(server, app.state.limits.seconds))
 
 
 def server_config(app: Any, host: str, port: int, *, connections: int = 2000) -> uvicorn.Config:
@@ -202,7 +205,8 @@ def server_config(app: Any, host: str, port: int, *, connections: int = 2000) ->
     )
 
 
-async def _serve(server: uvicorn.Server, seconds: float) -> None:
+async def run_server(server: uvicorn.Server, seconds: float) -> None:
+    """Serve, and end connections on which a request does not arrive in so many seconds."""
     sweeper = asyncio.create_task(_sweep(server, seconds))
     try:
         await server.serve()
@@ -211,18 +215,23 @@ async def _serve(server: uvicorn.Server, seconds: float) -> None:
 
 
 async def _sweep(server: uvicorn.Server, seconds: float) -> None:
-    """Close connections that do not finish the head of a request in time; uvicorn would wait."""
-    seen: WeakKeyDictionary[Any, tuple[int, float]] = WeakKeyDictionary()
+    """Close connections on which a request's head or body does not arrive in time.
+
+    uvicorn would wait for ever.
+    """
+    seen: WeakKeyDictionary[Any, tuple[object, float]] = WeakKeyDictionary()
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
         now = time.monotonic()
         for connection in list(server.server_state.connections):
-            cycle = getattr(connection, "cycle", None)
-            if cycle is not None and not cycle.response_complete:
-                seen.pop(connection, None)
+            cycle: Any = getattr(connection, "cycle", None)
+            arriving = cycle is not None and cycle.more_body
+            if not (cycle is None or cycle.response_complete or arriving):
+                seen.pop(connection, None)  # the server is at work
                 continue
-            mark, since = seen.get(connection, (None, now))
-            if mark != id(cycle):
-                seen[connection] = (id(cycle), now)
+            stage = (id(cycle), arriving)
+            before, since = seen.get(connection, (None, now))
+            if before != stage:
+                seen[connection] = (stage, now)
             elif now - since > seconds:
                 connection.transport.close()

@@ -6,7 +6,6 @@ process has limits of its own.
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import json
 import logging
@@ -15,6 +14,7 @@ import traceback
 from collections import Counter, OrderedDict
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -52,7 +52,7 @@ class Limits:
 
     Arguments:
         body: bytes of a request, counted while they arrive. An answer has its own exact length.
-        seconds: for a request's head, and again for its body, to arrive.
+        seconds: for a request's head, and again for its body, to arrive; `serve` ends others.
         rate: answers a second, over all surveys. `burst` may come at once.
         burst: how many answers may come at once.
         each: requests a second from one address; loopback, where a proxy is, has no such limit.
@@ -96,6 +96,7 @@ class Buckets:
         return left >= 1
 
 
+@lru_cache(10_000)
 def address_key(host: str) -> str | None:
     """Under what an address has its turns; IPv6 by its /64, and None for loopback."""
     try:
@@ -169,7 +170,7 @@ class Guard:
             elif for_all and scope["method"] == "OPTIONS":  # a browser asks before it sends JSON
                 await Response(status_code=204)(scope, receive, answer)
             else:
-                await self.app(scope, _Measured(receive, self.limits, began).receive, answer)
+                await self.app(scope, _Measured(receive, self.limits.body).receive, answer)
         except Exception as error:  # a fault of ours; its message may hold values and is not logged
             log.error("fault", extra={"fields": _fault(error)})
             if not status:
@@ -206,28 +207,19 @@ class Guard:
 
 
 class _Measured:
-    """A request's body, counted and timed while it arrives."""
+    """A request's body, counted while it arrives."""
 
-    def __init__(self, receive: Receive, limits: Limits, began: float) -> None:
-        self._receive, self._limits = receive, limits
-        self._left, self._until = limits.body, began + limits.seconds
-        self._whole = False
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive, self._most, self._left = receive, most, most
 
     async def receive(self) -> Message:
         """The next part of the body, or a refusal."""
-        if self._whole:  # only the end of the connection can follow
-            return await self._receive()
-        try:
-            async with asyncio.timeout(max(0.0, self._until - time.monotonic())):
-                message = await self._receive()
-        except TimeoutError:
-            raise HTTPException(408, "The request came too slowly; send it again.") from None
+        message = await self._receive()
         if message["type"] == "http.request":
-            self._whole = not message.get("more_body", False)
             self._left -= len(message.get("body", b""))
             if self._left < 0:
                 raise HTTPException(
-                    413, f"The request is too large; send at most {self._limits.body} bytes."
+                    413, f"The request is too large; send at most {self._most} bytes."
                 )
         return message
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mdrr.design import Design
 from mdrr.estimation import METHODS
 from mdrr.reporting import report
-from mdrr.server.answers import NO_SURVEY, PARQUET, SurveyId, parquet, problems
+from mdrr.server.answers import NO_SURVEY, PARQUET, SurveyId, Surveys, parquet, problems
 from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings
 from mdrr.server.limits import Limits
 from mdrr.server.store import Held, Store, token_hash
@@ -140,7 +140,7 @@ def owned(
 Owned = Annotated[Held, Depends(owned)]
 
 
-def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
+def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Limits) -> APIRouter:
     """The routes that need the owner's token."""
     router = APIRouter(
         prefix="/api/surveys/{survey}/owner",
@@ -151,6 +151,10 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
 
     def status_of(id: str) -> dict[str, Any]:
         return Status(**store.status(id)).model_dump()
+
+    def moved(id: str) -> dict[str, Any]:
+        surveys.forget(id)
+        return status_of(id)
 
     @router.get("/status", response_model=Status)
     def status(held: Owned) -> dict[str, Any]:
@@ -257,26 +261,26 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
     def open_(held: Owned) -> dict[str, Any]:
         """Take answers."""
         store.open(held.id)
-        return status_of(held.id)
+        return moved(held.id)
 
     @router.post("/close", response_model=Status)
     def close(held: Owned) -> dict[str, Any]:
         """Take no more answers, and rewrite the tables so that no order of arrival is left."""
         store.close(held.id)
-        return status_of(held.id)
+        return moved(held.id)
 
     @router.post("/publish", response_model=Status)
     async def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
         """Publish the estimate of a closed survey, and the reports if wanted. It is final."""
         results = await findings.compute(findings.described, held.phase(), wanted.method)
         await asyncio.to_thread(store.publish, held.id, results, open_data=wanted.open_data)
-        return await asyncio.to_thread(status_of, held.id)
+        return await asyncio.to_thread(moved, held.id)
 
     @router.post("/phase", response_model=Status, responses=problems(422))
     def next_phase(held: Owned, wanted: NextPhase) -> dict[str, Any]:
         """Start the second phase; the first takes no more answers."""
         store.start_phase(held.id, Design.from_dict(wanted.design))
-        return status_of(held.id)
+        return moved(held.id)
 
     @router.get(
         "/events",

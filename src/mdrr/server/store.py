@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ class Store:
             ).all()
         return Held(
             id=row.id,
-            frozen=FrozenSurvey.from_json(row.frozen),
+            frozen=_frozen(row.frozen),
             state=row.state,
             number=row.phase,
             invitations=row.invitations,
@@ -182,7 +182,7 @@ class Store:
             open_data=row.open_data,
             results=row.results,
             blind_key=None if row.blind_key is None else bytes(row.blind_key),
-            phases=tuple(Phase(p.key, p.number, Design.from_json(p.design)) for p in asked),
+            phases=tuple(Phase(p.key, p.number, _design(p.design)) for p in asked),
         )
 
     def need(self, id: str) -> Held:
@@ -416,6 +416,10 @@ def shuffled(tally: Tally) -> Reports:
         batches.append(Batch(rows[before : before + group.n], codes))
         before += group.n
     return Reports(tally.fingerprint, tally.n, tuple(batches))
+
+
+_frozen = lru_cache(256)(FrozenSurvey.from_json)
+_design = lru_cache(256)(Design.from_json)
 
 
 def _add_phase(connection: sa.Connection, survey: str, number: int, design: Design) -> None:

@@ -18,6 +18,8 @@ from mdrr.server.store import Store
 
 MOST = 512
 """Answers in one transaction."""
+GATHER = 0.01
+"""Seconds for which a batch may wait for more answers."""
 PAUSES = (0.1, 0.4, 1.0, 2.0)
 """Seconds between attempts while a database server is away."""
 
@@ -71,6 +73,7 @@ class Writer:
     def _run(self) -> None:
         while (first := self._queue.get()) is not None:
             batch, last = [first], False
+            self._gather()
             while len(batch) < MOST and not last:
                 try:
                     following = self._queue.get_nowait()
@@ -83,6 +86,13 @@ class Writer:
             self._write(batch)
             if last:
                 return
+
+    def _gather(self) -> None:
+        """Wait as long as more answers come, for at most GATHER seconds: syncs are what costs."""
+        until, before = time.monotonic() + GATHER, -1
+        while before < (now := self.waiting) < MOST and time.monotonic() < until:
+            before = now
+            time.sleep(GATHER / 10)
 
     def _write(self, batch: list[_Waiting]) -> None:
         assert self._loop is not None
