@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,8 @@ run: install  ## Serve a survey, let Adult's people answer it, estimate, write o
 	@mkdir -p out
 	$(BIN)/mdrr demo --http --out out/report.html
 
-test: dev  ## Run all tests (JOBS=2 processes)
+test: dev  ## Run all tests (JOBS=2 processes); as root on Debian, install what they need
+	@scripts/system
 	$(BIN)/python -m pytest -n $(JOBS) tests
 
 test-kernels: dev  ## Run the numerical tests under another BLAS kernel and one thread
@@ -83,8 +84,13 @@ bench-securesum: dev  ## Measure time and bytes of the secure sums
 distributions: dev  ## Test the drawn distributions with a million reports a row, in Python and JavaScript
 	MDRR_LONG=1 $(BIN)/python -m pytest -q tests/browser/test_distribution.py
 
-faults: dev  ## Run the tests of secure sums under faults five times
+bench-collector: dev  ## Measure how many answers a second the collector acknowledges
+	@scripts/system
+	$(BIN)/python -m benchmarks.collector
+
+faults: dev  ## Secure sums under faults five times; kill the collector 200 times under load
 	for k in 1 2 3 4 5; do $(BIN)/python -m pytest -q -n $(JOBS) tests/faults || exit 1; done
+	MDRR_KILLS=200 $(BIN)/python -m pytest -q tests/server/test_faults.py -k kill
 
 bench-accuracy: $(VENV)/.installed-bench  ## Compare the paper's methods, ours and peers on eight data sets
 	$(BIN)/python -m benchmarks.accuracy

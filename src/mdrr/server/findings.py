@@ -10,20 +10,22 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from mdrr.clustering import cluster
-from mdrr.dependence import Dependences, dependences
 from mdrr.design import Design
 from mdrr.errors import MdrrError
-from mdrr.estimation import Estimate, estimate
-from mdrr.estimation.result import plain
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Phase, Store, finite
 from mdrr.tallies import Tally
 
+if TYPE_CHECKING:
+    from mdrr.dependence import Dependences
+    from mdrr.estimation import Estimate
+
+METHODS = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
+"""`mdrr.estimation.METHODS`, which is loaded with the first estimate: a server starts at once."""
 KEPT = 32
 MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
 """Algorithm 1's thresholds, unless the owner gives others."""
@@ -51,6 +53,8 @@ class Findings:
         """The estimate of a phase; call it in the thread of estimates."""
 
         def made(tally: Tally) -> Estimate:
+            from mdrr.estimation import estimate
+
             return estimate(tally, phase.design, method)
 
         return self._keep(("estimate", method), phase, made)
@@ -59,6 +63,8 @@ class Findings:
         """The dependences of a phase, or None if some pair was reported by nobody."""
 
         def made(tally: Tally) -> Dependences | None:
+            from mdrr.dependence import dependences
+
             try:
                 return dependences(tally, phase.design)
             except MdrrError:
@@ -103,6 +109,9 @@ def describe(
     min_dependence: float = MIN_DEPENDENCE,
 ) -> dict[str, Any]:
     """An estimate as JSON-ready values; `phase` is None if it is of several phases."""
+    from mdrr.clustering import cluster
+    from mdrr.estimation.result import plain
+
     design = found.evidence.design
     groups = None
     if related is not None:

@@ -16,10 +16,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from mdrr.design import Design
-from mdrr.estimation import METHODS
-from mdrr.reporting import report
 from mdrr.server.answers import NO_SURVEY, PARQUET, SurveyId, Surveys, parquet, problems
-from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings
+from mdrr.server.findings import MAX_CELLS, METHODS, MIN_DEPENDENCE, Findings
 from mdrr.server.limits import Limits
 from mdrr.server.store import Held, Store, token_hash
 
@@ -233,6 +231,8 @@ def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Lim
         """The report as one page."""
 
         def written() -> bytes:
+            from mdrr.reporting import report
+
             asked = held.phase(phase)
             found, related = findings.estimate(asked, method), findings.dependences(asked)
             with tempfile.TemporaryDirectory() as folder:

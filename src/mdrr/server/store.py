@@ -102,7 +102,7 @@ class Store:
         self.engine = open_engine(url)
         try:
             migrate(self.engine)
-        except sa.exc.OperationalError as error:
+        except sa.exc.DatabaseError as error:
             raise StoreError(
                 f"the database {self.engine.url!r} cannot be opened: {error.orig}"
             ) from None
