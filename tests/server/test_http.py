@@ -156,6 +156,11 @@ def test_resending(served):
     assert place.ask("status").json()["answers"] == 1
 
 
+def short(fields):
+    """JSON without blanks."""
+    return json.dumps(fields, separators=(",", ":"))
+
+
 def wrong_bodies(length):
     made = report()
     good = {"report": made.to_dict(), "invitation": None}
@@ -167,30 +172,30 @@ def wrong_bodies(length):
         "no JSON": "x",
         "a list": "[]",
         "too deep": "[" * 150,
-        "no report": json.dumps({"invitation": None}),
-        "something more": json.dumps(good | {"name": "Eve"}),
-        "a report with a name": json.dumps(but(name="Eve")),
-        "no id": json.dumps(but(id=None)),
-        "a short id": json.dumps(but(id="ab")),
-        "an id in capitals": json.dumps(but(id="A" * 32)),
-        "another questionnaire": json.dumps(but(questionnaire=1)),
-        "a negative one": json.dumps(but(questionnaire=-1)),
-        "a code too large": json.dumps(but(codes=[0, 0, 4])),
-        "a negative code": json.dumps(but(codes=[0, 0, -1])),
-        "a true code": json.dumps(but(codes=[0, 0, True])),
-        "a broken code": json.dumps(but(codes=[0, 0, 1.0])),
-        "a code too few": json.dumps(but(codes=[0, 0])),
-        "codes as text": json.dumps(but(codes="0,0,0")),
-        "another design": json.dumps(but(design="0" * 64)),
-        "a design that is a list": json.dumps(but(design=[])),
-        "an invitation": json.dumps(good | {"invitation": "x"}),
-        "an invitation that is a number": json.dumps(good | {"invitation": 1}),
-        "half a letter": json.dumps(good | {"invitation": "\ud800"}),
+        "no report": short({"invitation": None}),
+        "something more": short(good | {"name": "Eve"}),
+        "a report with a name": short(but(name="Eve")),
+        "no id": short(but(id=None)),
+        "a short id": short(but(id="ab")),
+        "an id in capitals": short(but(id="A" * 32)),
+        "another questionnaire": short(but(questionnaire=1)),
+        "a negative one": short(but(questionnaire=-1)),
+        "a code too large": short(but(codes=[0, 0, 4])),
+        "a negative code": short(but(codes=[0, 0, -1])),
+        "a true code": short(but(codes=[0, 0, True])),
+        "a broken code": short(but(codes=[0, 0, 1.0])),
+        "a code too few": short(but(codes=[0, 0])),
+        "codes as text": short(but(codes="0,0,0")),
+        "another design": short(but(design="0" * 64)),
+        "a design that is a list": short(but(design=[])),
+        "an invitation": short(good | {"invitation": "x"}),
+        "an invitation that is a number": short(good | {"invitation": 1}),
+        "half a letter": short(good | {"invitation": "\ud800"}),
         "a code of 5000 digits": '{"report": ' + "9" * 240,
     }
     bodies = {name: text.encode().ljust(length) for name, text in texts.items()}
     bodies["no UTF-8"] = b"\xff" * length
-    bodies["too short"] = json.dumps(good).encode()
+    bodies["too short"] = short(good).encode()
     return bodies
 
 
