@@ -6,6 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from mdrr import (
+    SeededSource,
+    Survey,
+    cluster,
+    dependences,
+    estimate,
+    independent,
+    randomize,
+    report,
+    tally,
+)
 from mdrr.design import Design
 from tests.cli.run import answer, done, refusal
 
@@ -97,3 +108,15 @@ def test_reports_hold_public_answers_as_they_are_and_estimates_keep_them(here):
 def test_clusters_name_only_the_others(here):
     text = refusal("design s.toml --clusters region+smokes,visits --epsilon 4")
     assert "'region' is public; leave it out of the clusters" in text
+
+
+def test_clusters_found_without_public_attributes_can_be_shown_on_a_page(here):
+    domain = Survey.load("s.toml").domain
+    design = independent(domain, epsilon=4.0)
+    sent = randomize(pl.read_csv("people.csv"), design, source=SeededSource(1))
+    counted = tally(sent, design)
+    learnt = dependences(counted, design)
+    groups = cluster(learnt, domain, max_cells=10, min_dependence=0.05)
+    found = estimate(counted, design, "product")
+    report(found, design, path="page.html", dependences=learnt, clusters=groups)
+    assert OUTSIDE in unwrapped(Path("page.html").read_text(encoding="utf-8"))

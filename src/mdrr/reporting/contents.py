@@ -178,7 +178,9 @@ class Contents:
     def framed(self) -> Sequence[Sequence[str]]:
         """The clusters to show beside the dependences."""
         if self.clusters is not None:
-            return self.clusters
+            held = {name for names in self.clusters for name in names}
+            public = [(name,) for name in self.design.domain.public if name not in held]
+            return [*self.clusters, *public]
         alone = len(self.design.questionnaires) == 1
         return [c.attributes for c in self.design.clusters] if alone else []
 
