@@ -117,6 +117,7 @@ def test_crowd_results_and_publication(frozen):
         time.sleep(1.1)  # the server shows a survey as it was at most a second ago
         public = httpx.get(f"{link.api}/results").json()
         assert public["attributes"] == found["attributes"]
+        assert public["dependences"]["names"] == list(frozen.design.domain.names)
         reports = pl.read_parquet(httpx.get(f"{link.api}/results/reports.parquet").content)
         assert reports.height == 600
 

@@ -14,6 +14,7 @@ from mdrr.cli.screen import print_answer, print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
+    from mdrr.dependence import Dependences
     from mdrr.design import Design
     from mdrr.server.store import Held, Store
     from mdrr.tallies import Tally
@@ -43,7 +44,11 @@ def results(
         held = store.need(survey_id(name))
         tally, design = pooled(store, held, number)
     found = estimate(tally, design, method)
-    fields = {"id": held.id, "state": held.state, **describe(found, number, level)}
+    fields = {
+        "id": held.id,
+        "state": held.state,
+        **describe(found, number, level, related(tally, design)),
+    }
     if out is not None and out.suffix.lower() == SAVED:
         found.save(out)
     elif out is not None:
@@ -87,7 +92,8 @@ def publish(
                 f"mdrr survey close {held.id}"
             )
         tally, design = pooled(store, held, None)
-        shown = describe(estimate(tally, design, method), None, 0.95)
+        found = estimate(tally, design, method)
+        shown = describe(found, None, 0.95, related(tally, design))
         store.publish(held.id, shown, open_data=open_data)
     also = " The randomized answers are open data." if open_data else ""
     fields = {"id": held.id, "answers": tally.n, "open_data": open_data}
@@ -105,3 +111,13 @@ def pooled(store: Store, held: Held, number: int | None) -> tuple[Tally, Design]
     if not tallies[0][0].n:
         raise MdrrError(f"survey {held.id} has no answers yet")
     return tallies[0] if len(tallies) == 1 else pool(tallies)
+
+
+def related(tally: Tally, design: Design) -> Dependences | None:
+    """The dependences of all pairs, or None if nobody was asked some pair."""
+    from mdrr.dependence import dependences
+
+    try:
+        return dependences(tally, design)
+    except MdrrError:
+        return None
