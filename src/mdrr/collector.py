@@ -213,8 +213,8 @@ def new_id() -> str:
 def body(report: Report, invitation: str | None, length: int) -> bytes:
     """An answer as it is sent: JSON, with spaces at the end so that all have one length.
 
-    >>> body(Report("15f2", 0, (2,), "00"), None, 90)[60:]
-    b'"00"},"invitation":null}      '
+    >>> len(body(Report("15f2", 0, (2,), "00"), None, 128))
+    128
     """
     fields = {"report": report.to_dict(), "invitation": invitation}
     text = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
