@@ -83,17 +83,14 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
     outcomes: list[Outcome | None] = []
     wanting: dict[str, list[int]] = {}
     for i, answer in enumerate(batch):
-        stored = held.get((answer.phase, answer.id))
-        outcome = None
-        if stored is not None:
-            same = stored == (answer.questionnaire, answer.codes)
-            outcome = Outcome.AGAIN if same else Outcome.OTHER
-        elif answer.phase not in taking:
-            outcome = Outcome.CLOSED
-        elif taking[answer.phase].room <= 0:
-            outcome = Outcome.FULL
-        else:
-            wanting.setdefault(answer.survey, []).append(i)
+        outcome = _compared(answer, held)
+        if outcome is None:
+            if answer.phase not in taking:
+                outcome = Outcome.CLOSED
+            elif taking[answer.phase].room <= 0:
+                outcome = Outcome.FULL
+            else:
+                wanting.setdefault(answer.survey, []).append(i)
         outcomes.append(outcome)
     rows: list[dict[str, Any]] = []
     for survey, which in wanting.items():
@@ -104,8 +101,11 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
         if taking[phase].invitations != "none":
             redeem = _redeem if taking[phase].invitations == "required" else _spend
             invited = redeem(connection, survey, {i: batch[i].invitation for i in which})
-        for i in which:
-            outcomes[i] = Outcome.UNINVITED
+        if len(invited) < len(which):
+            # An invitation may be used because another process has just stored the same answer.
+            late = _held(connection, [batch[i] for i in which])
+            for i in which:
+                outcomes[i] = _compared(batch[i], late) or Outcome.UNINVITED
         for i in invited:
             outcomes[i] = Outcome.STORED
             answer = batch[i]
@@ -123,6 +123,14 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
         rows.sort(key=lambda row: row["id"])  # the batch is not written in the order it came
         connection.execute(sa.insert(answers), rows)
     return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _compared(answer: Answer, held: dict[tuple[int, bytes], tuple[int, str]]) -> Outcome | None:
+    """What to say of an answer whose id is stored already; None if it is not."""
+    stored = held.get((answer.phase, answer.id))
+    if stored is None:
+        return None
+    return Outcome.AGAIN if stored == (answer.questionnaire, answer.codes) else Outcome.OTHER
 
 
 _HELD = sa.select(answers).where(

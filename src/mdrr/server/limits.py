@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -174,8 +176,10 @@ class Guard:
         except Exception as error:  # a fault of ours; its message may hold values and is not logged
             log.error("fault", extra={"fields": _fault(error)})
             if not status:
-                text = "The server failed. Nothing is known to be stored; please send it again."
-                await refusal(500, text)(scope, receive, answer)
+                away = isinstance(error, DBAPIError | PoolTimeout)
+                text = "The database does not answer" if away else "The server failed"
+                text += "; please send it again later."
+                await refusal(503 if away else 500, text)(scope, receive, answer)
         route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", "none"))
         self.metrics.responses[route, status] += 1
         if status not in (200, 201) or not route.endswith(("/answers", "/sign")):
