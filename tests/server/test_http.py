@@ -212,12 +212,6 @@ def test_bad_answers_are_refused_and_never_repeated(sqlite_served):
     assert place.store.tally(place.store.need(place.frozen.id).phase()).n == 0
 
 
-OWNED = [
-    ("GET", "status"), ("GET", "tally"), ("GET", "estimate"), ("GET", "count?where=smokes=='no'"),
-    ("GET", "reports.parquet"), ("GET", "synthetic.csv"), ("GET", "report.html"),
-    ("GET", "estimate.npz"), ("GET", "events"), ("POST", "invitations"), ("POST", "open"),
-    ("POST", "close"), ("POST", "publish"), ("POST", "phase"),
-]  # fmt: skip
 BODIES = {
     "invitations": {"count": 1},
     "publish": {},
@@ -232,11 +226,20 @@ def test_strangers_can_neither_read_nor_change(sqlite_served):
     assert place.send(report(), invitation).status_code == 201
     stored = place.store.need(place.frozen.id).owner
     before = place.ask("status").json()
-    wrong = [None, "", "x", other.token, invitation, stored.hex(), place.token[:-1]]
+    prefix = "/api/surveys/{survey}/owner/"
+    described = place.client.get("/api/openapi.json").json()["paths"]
+    owned = [
+        (method.upper(), path.removeprefix(prefix))
+        for path, methods in described.items()
+        if path.startswith(prefix)
+        for method in methods
+    ]
+    assert {("GET", "status"), ("GET", "events"), ("POST", "close")} < set(owned)
+    wrong = [None, "x", other.token, invitation, stored.hex(), place.token[:-1]]
     wrong += [place.token + "A", place.token.swapcase()]
     for token in wrong:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        for method, what in OWNED:
+        for method, what in owned:
             reply = place.client.request(
                 method,
                 f"{place.path}/owner/{what}",
@@ -250,19 +253,6 @@ def test_strangers_can_neither_read_nor_change(sqlite_served):
         reply = place.client.get(f"{place.path}/owner/status", headers=headers)
         assert reply.status_code == 401
     assert place.ask("status").json() == before
-
-
-def test_every_route_of_an_owner_is_tried_by_the_strangers(sqlite_served):
-    described = sqlite_served().client.get("/api/openapi.json").json()["paths"]
-    tried = {(method, what.partition("?")[0]) for method, what in OWNED}
-    prefix = "/api/surveys/{survey}/owner/"
-    there = {
-        (method.upper(), path.removeprefix(prefix))
-        for path, methods in described.items()
-        if path.startswith(prefix)
-        for method in methods
-    }
-    assert there == tried
 
 
 def test_unknown_places(sqlite_served):
@@ -417,7 +407,8 @@ def test_slow_clients_are_cut_off_and_half_an_answer_is_not_stored(tight):
 
 def test_only_so_many_dashboards_watch(tight):
     with tight.client.stream("GET", f"{tight.path}/owner/events", headers=tight.owner) as stream:
-        assert next(stream.iter_lines()) == "event: status"
+        lines = stream.iter_lines()  # kept: without it the connection ends
+        assert next(lines) == "event: status"
         assert tight.ask("events").status_code == 429
 
 
