@@ -99,7 +99,9 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
         "latent": _method("latent"),
         "latent with records": _as_records,
         "auto without axes": _without(MOST_CATEGORIES=0),
-        "auto without latent classes": _without(has_jointly=_never, has_band=_never),
+        "auto without latent classes": _without(
+            has_jointly=_never, has_band=_never, _MOST_REPORTS=0
+        ),
         "auto without drawing to unbiased tables": _without(assisted=_undrawn),
         "auto without the check on halves": _without(confirmed=_unconfirmed),
         "auto without records in the joint": _without(_KNOWN=2.0),
@@ -108,7 +110,6 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
 )
 WIDE_ONLY = (
     "latent with records",
-    "auto without latent classes",
     "auto without records in the joint",
 )
 """These differ from `latent` or `auto` only where several attributes are reported as one."""
