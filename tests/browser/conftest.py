@@ -26,8 +26,9 @@ def node() -> str:
     return program("node")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """Closed after each file: its event loop runs in this thread, and other tests run theirs."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as run:
         opened = run.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])

@@ -214,7 +214,9 @@ function draw(name, svg) {
 // A chart wider than the screen can be scrolled, with the keyboard too.
 function scrolling(place) {
   const scrolls = place.scrollWidth > place.clientWidth + 1;
-  for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", "Chart, can be scrolled"]]) {
+  const caption = place.closest("figure")?.querySelector("figcaption")?.textContent ?? place.id;
+  const label = `Chart, can be scrolled: ${caption}`;
+  for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", label]]) {
     if (scrolls) place.setAttribute(key, value);
     else place.removeAttribute(key);
   }
