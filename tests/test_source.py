@@ -84,8 +84,18 @@ def test_given_bytes_are_used_once_and_run_out():
 
 MAY_DRAW = {
     "urandom": ("source.py",),
-    "secrets": ("respondent.py", "files/", "securesum/transport/"),  # names of files, passwords
-    "SeededSource": ("source.py", "__init__.py", "cli/randomize.py", "cli/demo.py"),  # simulations
+    # Names of files, passwords, tokens, ids of surveys and answers, blinding factors.
+    "secrets": (
+        "respondent.py",
+        "files/",
+        "securesum/transport/",
+        "frozen.py",
+        "collector.py",
+        "server/blind.py",
+        "server/store.py",
+    ),
+    # Simulations.
+    "SeededSource": ("source.py", "__init__.py", "cli/randomize.py", "cli/demo.py", "cli/crowd.py"),
     "default_rng": ("",),  # estimates and plans, with stated seeds
     "random": (),
     "RandomState": (),

@@ -4,16 +4,18 @@ Coverage is a mean over randomizations; it may stray z(1e-5) of its standard err
 97 %. Intervals of 50 % must be seen to fail: that is the test's power.
 """
 
+import numpy as np
 import pytest
-from benchmarks.coverage import Case, measure
-from benchmarks.coverage_page import KINDS
+from benchmarks.coverage import Questions, judged, summary
 from benchmarks.data import network
 
-from benchmarks import coverage
+from mdrr.estimation import estimate
 from mdrr.protocols import clustered, independent, sampled
 from tests.chance import z
+from tests.people import reported
 
 ROUNDS = 40
+KINDS = ("categories", "cells", "rare", "sets")
 PEOPLE = network(people=2000, seed=7)
 NAMES = PEOPLE.domain.names
 DESIGNS = {
@@ -23,29 +25,28 @@ DESIGNS = {
 }
 
 
-def found(name, of):
-    methods = {"pairwise": ROUNDS} | ({} if name == "sampled" else {"product": ROUNDS})
-    for row in measure(Case(PEOPLE, name, DESIGNS[name], methods, (of,))):
-        for kind in KINDS:
-            if kind in row["kinds"] and row["kinds"][kind]["count"] >= 100:
-                yield row["method"], kind, row["kinds"][kind]
+def found(name, of, level=0.95):
+    """By kind of question: how often `pairwise` held the truth; at least 100 times asked."""
+    design, sums = DESIGNS[name], {kind: [] for kind in KINDS}
+    questions = Questions(PEOPLE, design)
+    for seed in range(ROUNDS):
+        rng = np.random.default_rng([seed, 95])
+        asked = [one for one in questions.drawn(rng) if one.kind in KINDS]
+        rows = rng.integers(PEOPLE.n, size=PEOPLE.n) if of == "population" else slice(None)
+        tally = reported([codes[rows] for codes in PEOPLE.codes], design, f"{of} {seed}")
+        for kind, each in judged(estimate(tally, design, "pairwise"), asked, of, level).items():
+            sums[kind].append(each)
+    return {kind: summary(each) for kind, each in sums.items()}
 
 
 @pytest.mark.parametrize("of", ["people", "population"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_unbiased_intervals_hold_the_truth_in_93_to_97_of_100_cases(name, of):
-    seen = set()
-    for method, kind, one in found(name, of):
-        reach = z() * max(one["error"], (0.05 * 0.95 / one["count"]) ** 0.5)
-        assert 0.93 - reach < one["held"] < 0.97 + reach, (method, kind)
-        seen.add((method, kind))
-    assert {("pairwise", kind) for kind in KINDS} <= seen
+def test_intervals_hold_the_truth_in_93_to_97_of_100_cases(name, of):
+    for kind, one in found(name, of).items():
+        assert one["count"] >= 100
+        assert 0.93 - z() * one["error"] < one["held"] < 0.97 + z() * one["error"], kind
 
 
-def test_intervals_that_are_too_narrow_are_seen(monkeypatch):
-    monkeypatch.setattr(coverage, "LEVEL", 0.5)
-    for method, kind, one in found("independent", "people"):
-        if (method, kind) == ("pairwise", "sets"):
-            assert one["held"] < 0.93 - z() * one["error"]
-            return
-    pytest.fail("nothing was measured")
+def test_intervals_that_are_too_narrow_are_seen():
+    one = found("independent", "people", level=0.5)["sets"]
+    assert one["held"] < 0.93 - z() * one["error"]

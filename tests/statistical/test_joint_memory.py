@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 PROGRAM = """
-import json, resource, sys
+import json
+from pathlib import Path
 import numpy as np
 import mdrr
 from mdrr.estimation import estimate
@@ -28,7 +29,7 @@ print(json.dumps({
     "table": float(table.values.sum()),
     "width": float((table.high - table.low).max()),
     "records": len(mdrr.synthesize(found, 1000)),
-    "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    "bytes": 1024 * int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]),
 }))
 """
 
