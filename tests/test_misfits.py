@@ -61,4 +61,6 @@ def test_every_problem_is_found_with_its_rows():
 
 def test_what_fits_can_be_encoded():
     for attribute in DOMAIN.attributes:
-        encode_column(GOOD[attribute.name], attribute)
+        codes = encode_column(GOOD[attribute.name], attribute)
+        assert len(codes) == len(GOOD[attribute.name])
+        assert max(codes) < attribute.size

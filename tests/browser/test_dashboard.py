@@ -230,4 +230,5 @@ def test_without_answers_it_waits_and_without_events_it_asks_again(survey, page)
     page.set_default_timeout(30_000)
     page.wait_for_selector(has("answers", "5"))
     page.wait_for_selector("#margins table")
+    assert "No answers yet" not in page.inner_text("main")
     page.problems[:] = [text for text in page.problems if "net::ERR_FAILED" not in text]
