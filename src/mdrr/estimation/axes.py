@@ -16,6 +16,7 @@ import numpy as np
 
 from mdrr.errors import EstimateError
 from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.kernel import posterior
 from mdrr.matrix import Array
 
 MOST_CATEGORIES = 4096
@@ -139,15 +140,10 @@ def fit_axes(
     while done < passes and moved >= tolerance:
         before, done = loadings.copy(), done + 1
         for a, part in enumerate(parts):
-            told = np.tensordot(seen.precision[a], moments, axes=1)
-            root = np.sqrt(scales) * margins[a][:, None]
-            spread = np.linalg.inv(np.eye(size) + root[:, :, None] * told * root[:, None, :])
-            spread *= root[:, :, None] * root[:, None, :]
+            told = (seen.precision[a] @ moments.reshape(len(parts), -1)).reshape(size, size)
+            root = np.sqrt(scales) * flat[part, None]
             drawn = seen.values[part] @ loadings
-            loadings[part] = np.einsum("xkl,xl->xk", spread, drawn)
-            spread *= (len(root) - 1) / len(root)
-            squares[part] = loadings[part] ** 2 + np.einsum("xkk->xk", spread)
-            unsure[a] = spread.sum(axis=0)
+            posterior(told, root, drawn, loadings[part], squares[part], unsure[a])
             moments[a] = loadings[part].T @ loadings[part] + unsure[a]
         scales = np.clip((squares / flat[:, None] ** 2).sum(axis=0) / free, _LEAST, _MOST)
         moved = float(np.abs(loadings - before).max())

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
-from mdrr.estimation.kernel import add_rows, in_parts, multiply_rows
+from mdrr.estimation.kernel import SMALL, add_cells, back, in_parts, multiply_cells, through
 from mdrr.matrix import Array, Constant, Public
 from mdrr.tallies import Group, Tally
 
@@ -27,61 +27,57 @@ _MOST_ENTRIES = 2**26
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """One cluster of one questionnaire and the distinct codes reported for it.
+    """Distinct codes that were reported, and what each says about a class.
 
     Arguments:
-        attributes: positions of the cluster's attributes in the domain.
-        digits: the categories of the cells that matter, one array per attribute: the reported
-            cells for a constant matrix, all cells otherwise.
-        floor: o, a number or one per code, `(u, 1)`.
-        signal: s, a number, or the rest of P, `(u, cells)`.
+        rows: `(cells, a)`, the cells that matter: places in the attributes' stacked tables, whose
+            product is φ. Where a cell has fewer attributes than others, of a row of ones below
+            them. The cells are the reported ones for constant matrices, all cells otherwise.
+        floor: o of each code, `(u,)`.
+        first: for each code the first of the cells that it may come from, `(u,)`.
+        entries: s for those cells, code after code; `ends` says where each code's end.
     """
 
-    attributes: tuple[int, ...]
-    digits: tuple[npt.NDArray[np.int32], ...]
-    floor: Array | float
-    signal: Array | float
+    rows: npt.NDArray[np.int32]
+    floor: Array
+    first: npt.NDArray[np.int64]
+    entries: Array
+    ends: npt.NDArray[np.int64]
 
-    def cells(self, tables: Sequence[Array]) -> Array:
-        """φ at the cells that matter, `(cells, Z)`."""
-        first = tables[self.attributes[0]]
-        phi = np.take(first, self.digits[0], axis=0)
-        for j, digits in zip(self.attributes[1:], self.digits[1:], strict=True):
-            in_parts(len(phi), lambda a, b, j=j, d=digits: multiply_rows(phi, tables[j], d, a, b))  # type: ignore[misc]
-        return phi
+    def likelihood(self, tables: Array) -> tuple[Array, Array]:
+        """φ at the cells that matter, `(cells, Z)`, and P(y | z) at the codes seen, `(u, Z)`."""
+        phi = np.empty((len(self.rows), tables.shape[1]))
+        in_parts(len(phi), lambda a, b: multiply_cells(phi, tables, self.rows, a, b))
+        like = np.empty((len(self.floor), tables.shape[1]))
+        seen = (self.floor, self.first, self.entries, self.ends)
+        in_parts(len(like), lambda a, b: through(like, phi, *seen, a, b))
+        return phi, like
 
-    def likelihood(self, phi: Array) -> Array:
-        """P(y | z) at the codes seen, `(u, Z)`."""
-        if isinstance(self.signal, float):
-            return np.asarray(self.signal * phi + self.floor)
-        return np.asarray(self.signal @ phi + self.floor)
-
-    def collect(self, phi: Array, likelihood: Array, tallied: Array, sums: Sequence[Array]) -> None:
-        """Add to each attribute's sums the responsibilities that are the truth's share."""
-        truths = np.divide(tallied, likelihood, out=np.zeros_like(tallied), where=likelihood > 0)
-        truths = self.signal * truths if isinstance(self.signal, float) else self.signal.T @ truths
+    def collect(self, phi: Array, like: Array, tallied: Array, sums: Array) -> None:
+        """Add to the attributes' stacked sums the responsibilities that are the truth's share."""
+        truths = np.zeros_like(phi)
+        back(truths, like, tallied, self.first, self.entries, self.ends)
         truths *= phi
-        for j, digits in zip(self.attributes, self.digits, strict=True):
-            add_rows(sums[j], truths, digits, 0, len(truths))
+        add_cells(sums, truths, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """The reports to one questionnaire: `codes[i, c]` points into the clusters' stacked codes."""
+    """Reports of several codes each: `codes[i, c]` is a place among the codes seen.
+
+    Where a report has fewer codes than others, the rest of its row is -1.
+    """
 
     codes: npt.NDArray[np.int32]
     counts: Array
-    seen: tuple[Seen, ...]
-    bounds: tuple[int, ...]
+    seen: Seen
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
     """Reports that are one cell each: those to all questionnaires of a single constant cluster.
 
-    Every report is its own, so `rows[i]` points straight into the attributes' stacked tables; where
-    a cell has fewer attributes than others, to a row of ones below them. `signal` and `floor` are
-    s and o of each report.
+    Every report is its own code, so that its likelihood need not be kept: see `Seen` for the parts.
     """
 
     rows: npt.NDArray[np.int32]
@@ -90,65 +86,92 @@ class Cells:
     floor: Array
 
 
+_Part = tuple[Group, Sequence[Cluster]]
+
+
 def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
-    """The whole tally, questionnaires without reports left out."""
-    found: list[Stack | Cells] = []
-    cells = []
+    """The whole tally: questionnaires with few reports together, each large one for itself."""
+    single: list[_Part] = []
+    few: list[_Part] = []
+    many: list[list[_Part]] = []
     for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
         clusters = questionnaire.clusters
+        part = (group, clusters)
         if group.n and len(clusters) == 1 and isinstance(clusters[0].matrix, Constant):
-            cells.append((_seen(clusters[0], group.codes[0].astype(np.int64), design), group))
+            single.append(part)
+        elif group.n and len(group.counts) < SMALL:
+            few.append(part)
         elif group.n:
-            found.append(_stack(group, clusters, design))
-    return [*found, _cells(cells, design)] if cells else found
+            many.append([part])
+    together = [few] if few else []
+    found: list[Stack | Cells] = [_stack(parts, design) for parts in (*together, *many)]
+    return [*found, _cells(single, design)] if single else found
 
 
-def _cells(parts: Sequence[tuple[Seen, Group]], design: Design) -> Cells:
-    offsets = np.cumsum([0, *design.domain.shape])
-    widest = max(len(seen.attributes) for seen, _ in parts)
-    rows = []
-    for seen, group in parts:
-        padded = np.full((len(group.counts), widest), offsets[-1], dtype=np.int32)
-        for at, (j, digits) in enumerate(zip(seen.attributes, seen.digits, strict=True)):
-            padded[:, at] = digits + offsets[j]
-        rows.append(padded)
-    sizes = [len(group.counts) for _, group in parts]
-    return Cells(
+def _cells(parts: Sequence[_Part], design: Design) -> Cells:
+    seen = [
+        _seen(clusters[0], group.codes[0].astype(np.int64), design) for group, clusters in parts
+    ]
+    merged = _merged(seen, design)
+    counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
+    return Cells(merged.rows, counts, merged.entries, merged.floor)
+
+
+def _stack(parts: Sequence[_Part], design: Design) -> Stack:
+    widest = max(len(clusters) for _, clusters in parts)
+    stacked, found, base = [], [], 0
+    for group, clusters in parts:
+        codes = np.full((len(group.counts), widest), -1, dtype=np.int32)
+        for c, cluster in enumerate(clusters):
+            distinct, at = np.unique(group.codes[c], return_inverse=True)
+            codes[:, c] = at.ravel() + base
+            base += len(distinct)
+            found.append(_seen(cluster, distinct.astype(np.int64), design))
+        stacked.append(codes)
+    counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
+    return Stack(np.concatenate(stacked), counts, _merged(found, design))
+
+
+def _merged(parts: Sequence[Seen], design: Design) -> Seen:
+    """The codes of several clusters as one list."""
+    widest = max(seen.rows.shape[1] for seen in parts)
+    ones = sum(design.domain.shape)
+    rows = [
+        np.pad(seen.rows, ((0, 0), (0, widest - seen.rows.shape[1])), constant_values=ones)
+        for seen in parts
+    ]
+    cells = np.cumsum([0, *(len(seen.rows) for seen in parts)])
+    entries = np.cumsum([0, *(len(seen.entries) for seen in parts)])
+    return Seen(
         np.concatenate(rows),
-        np.concatenate([group.counts for _, group in parts]).astype(np.float64),
-        np.repeat([float(seen.signal) for seen, _ in parts], sizes),
-        np.repeat([float(seen.floor) for seen, _ in parts], sizes),
+        np.concatenate([seen.floor for seen in parts]),
+        np.concatenate([seen.first + at for seen, at in zip(parts, cells[:-1], strict=True)]),
+        np.concatenate([seen.entries for seen in parts]),
+        np.concatenate([seen.ends + at for seen, at in zip(parts, entries[:-1], strict=True)]),
     )
 
 
-def _stack(group: Group, clusters: Sequence[Cluster], design: Design) -> Stack:
-    codes = np.empty((len(group.counts), len(clusters)), dtype=np.int32)
-    found, bounds = [], [0]
-    for c, cluster in enumerate(clusters):
-        distinct, at = np.unique(group.codes[c], return_inverse=True)
-        codes[:, c] = at.ravel() + bounds[-1]
-        bounds.append(bounds[-1] + len(distinct))
-        found.append(_seen(cluster, distinct.astype(np.int64), design))
-    return Stack(codes, group.counts.astype(np.float64), tuple(found), tuple(bounds))
-
-
 def _seen(cluster: Cluster, codes: npt.NDArray[np.int64], design: Design) -> Seen:
-    shape, matrix = design.shape(cluster), cluster.matrix
-    attributes = tuple(design.domain.index(name) for name in cluster.attributes)
+    matrix, many = cluster.matrix, len(codes)
     if isinstance(matrix, Constant | Public):
-        return Seen(attributes, _digits(codes, shape), matrix.floor, matrix.signal)
-    if matrix.cells * len(codes) > _MOST_ENTRIES:
+        each = np.arange(many)
+        floor, signal = np.full(many, matrix.floor), np.full(many, matrix.signal)
+        return Seen(_rows(codes, cluster, design), floor, each, signal, each + 1)
+    if matrix.cells * many > _MOST_ENTRIES:
         raise EstimateError(
             f"the matrix of {cluster.name!r} is too large for the latent class fit: "
-            f"{matrix.cells:,} cells by {len(codes):,} codes"
+            f"{matrix.cells:,} cells by {many:,} codes"
         )
     entries = matrix.likelihood(codes)
-    floor = entries.min(axis=1, keepdims=True)
-    digits = _digits(np.arange(math.prod(shape)), shape)
-    return Seen(attributes, digits, floor, np.ascontiguousarray(entries - floor))
+    floor = entries.min(axis=1)
+    rows = _rows(np.arange(math.prod(design.shape(cluster))), cluster, design)
+    ends = len(rows) * np.arange(1, many + 1)
+    return Seen(rows, floor, np.zeros(many, np.int64), (entries - floor[:, None]).ravel(), ends)
 
 
-def _digits(
-    cells: npt.NDArray[np.int64], shape: tuple[int, ...]
-) -> tuple[npt.NDArray[np.int32], ...]:
-    return tuple(digit.astype(np.int32) for digit in np.unravel_index(cells, shape))
+def _rows(cells: npt.NDArray[np.int64], cluster: Cluster, design: Design) -> npt.NDArray[np.int32]:
+    """Where the categories of each cell stand in the attributes' stacked tables."""
+    offsets = np.cumsum([0, *design.domain.shape])
+    digits = np.unravel_index(cells, design.shape(cluster))
+    places = [offsets[design.domain.index(name)] for name in cluster.attributes]
+    return np.stack([d + p for d, p in zip(digits, places, strict=True)], axis=1).astype(np.int32)

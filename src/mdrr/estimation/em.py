@@ -75,60 +75,58 @@ def step(
     reports: Reports, mixture: MixtureJoint, margins: Sequence[Array], prior: float
 ) -> tuple[MixtureJoint, float]:
     """One EM pass over the reports: the next mixture, and the log-likelihood of the one given."""
-    sums = [prior * np.repeat(m[:, None], len(mixture.weights), axis=1) for m in margins]
-    for name in mixture.domain.public:  # strata: so many more people each, in the classes' shares
-        sums[mixture.domain.index(name)][:] = _PEOPLE * prior * mixture.weights
-    sizes = np.full(len(mixture.weights), prior)
-    value = 0.0
-    for stack in reports:
-        value += _visit(stack, mixture, sums, sizes)
-    tables = []
-    for total, before in zip(sums, mixture.tables, strict=True):
-        mass = total.sum(axis=0)
-        tables.append(np.where(mass > 0, total / np.where(mass > 0, mass, 1), before))
-    return MixtureJoint(mixture.domain, sizes / sizes.sum(), tuple(tables)), value
+    domain, classes = mixture.domain, len(mixture.weights)
+    tables = _stacked(mixture)
+    sums = np.repeat(prior * np.concatenate([*margins, [0.0]])[:, None], classes, axis=1)
+    ends = np.cumsum(domain.shape)
+    starts = ends - np.array(domain.shape)
+    for name in domain.public:  # strata: so many more people each, in the classes' shares
+        j = domain.index(name)
+        sums[starts[j] : ends[j]] = _PEOPLE * prior * mixture.weights
+    sizes = np.full(classes, prior)
+    value = sum(_visit(stack, tables, mixture.weights, sums, sizes) for stack in reports)
+    mass = np.repeat(np.add.reduceat(sums[:-1], starts), domain.shape, axis=0)
+    found = np.divide(sums[:-1], mass, out=tables[:-1], where=mass > 0)
+    return MixtureJoint(domain, sizes / sizes.sum(), tuple(np.split(found, ends[:-1]))), value
 
 
 def log_likelihood(reports: Reports, mixture: MixtureJoint) -> float:
     """Of the reports under a mixture."""
-    sizes = np.zeros(len(mixture.weights))
-    return sum(_visit(stack, mixture, None, sizes) for stack in reports)
+    tables, weights = _stacked(mixture), mixture.weights
+    return sum(_visit(stack, tables, weights, None, np.zeros_like(weights)) for stack in reports)
+
+
+def _stacked(mixture: MixtureJoint) -> Array:
+    """The attributes' tables and a row of ones below them."""
+    return np.concatenate([*mixture.tables, np.ones((1, len(mixture.weights)))])
 
 
 def _visit(
-    stack: Stack | Cells, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+    stack: Stack | Cells, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
+    """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
     if isinstance(stack, Cells):
-        return _visit_cells(stack, mixture, sums, sizes)
-    classes = len(mixture.weights)
-    phis = [seen.cells(mixture.tables) for seen in stack.seen]
-    like = np.concatenate([s.likelihood(p) for s, p in zip(stack.seen, phis, strict=True)])
+        return _visit_cells(stack, tables, weights, sums, sizes)
+    phi, like = stack.seen.likelihood(tables)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
-        tallied, counted = np.zeros((len(like), classes)), np.zeros(classes)
-        value = expect(
-            stack.codes, stack.counts, start, stop, like, mixture.weights, tallied, counted
-        )
+        tallied, counted = np.zeros_like(like), np.zeros_like(weights)
+        value = expect(stack.codes, stack.counts, start, stop, like, weights, tallied, counted)
         return value, tallied, counted
 
     parts = in_parts(len(stack.counts), part)
     if sums is not None:
         tallied = sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)
-        for seen, phi, a, b in zip(
-            stack.seen, phis, stack.bounds[:-1], stack.bounds[1:], strict=True
-        ):
-            seen.collect(phi, like[a:b], tallied[a:b], sums)
+        stack.seen.collect(phi, like, tallied, sums)
     return sum(p[0] for p in parts)
 
 
 def _visit_cells(
-    cells: Cells, mixture: MixtureJoint, sums: Sequence[Array] | None, sizes: Array
+    cells: Cells, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
-    tables = np.concatenate([*mixture.tables, np.ones((1, len(mixture.weights)))])
-
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
-        added, counted = np.zeros_like(tables), np.zeros(len(mixture.weights))
+        added, counted = np.zeros_like(tables), np.zeros_like(weights)
         value = expect_cells(
             cells.rows,
             cells.counts,
@@ -137,7 +135,7 @@ def _visit_cells(
             tables,
             cells.signal,
             cells.floor,
-            mixture.weights,
+            weights,
             added,
             counted,
         )
@@ -145,10 +143,6 @@ def _visit_cells(
 
     parts = in_parts(len(cells.counts), part)
     if sums is not None:
-        added = sum((p[1] for p in parts[1:]), parts[0][1])
+        sums += sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)
-        at = 0
-        for total in sums:
-            total += added[at : at + len(total)]
-            at += len(total)
     return sum(p[0] for p in parts)

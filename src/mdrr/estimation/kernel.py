@@ -1,4 +1,4 @@
-"""Compiled passes of the latent class fit: everything that touches reports one by one.
+"""Compiled loops: passes of the latent class fit over reports, and of the axes over categories.
 
 All arrays have the classes on their last axis, so every inner loop runs over neighbours in memory.
 The functions release the interpreter's lock; `in_parts` runs them on slices of the rows, always the
@@ -19,7 +19,8 @@ from numba import njit
 T = TypeVar("T")
 
 _PARTS = 4
-_SMALL = 4096
+SMALL = 4096
+"""Rows that are not worth dividing."""
 
 
 @cache
@@ -29,7 +30,7 @@ def _pool() -> ThreadPoolExecutor:
 
 def in_parts(rows: int, work: Callable[[int, int], T]) -> list[T]:
     """`work(start, stop)` on slices of the rows, side by side, results in order."""
-    if rows < _SMALL:
+    if rows < SMALL:
         return [work(0, rows)]
     cuts = [rows * i // _PARTS for i in range(_PARTS + 1)]
     return list(_pool().map(work, cuts[:-1], cuts[1:]))
@@ -49,8 +50,9 @@ def expect(
     """The E-step over some reports, adding up responsibilities; returns their log-likelihood.
 
     `codes: (k, C)` points into the rows of `like: (u, Z)`, P(reported code | class) of all
-    clusters stacked. r_z ∝ w_z Π_C like_C,z is added to `tallied: (u, Z)` at every reported code
-    and to `sizes: (Z,)`. Products that become tiny are scaled up on the way.
+    clusters stacked; a negative one ends a report. r_z ∝ w_z Π_C like_C,z is added to
+    `tallied: (u, Z)` at every reported code and to `sizes: (Z,)`. Products that become tiny are
+    scaled up on the way.
     """
     classes = weights.shape[0]
     clusters = codes.shape[1]
@@ -62,6 +64,8 @@ def expect(
             share[z] = weights[z]
         for c in range(clusters):
             row = codes[i, c]
+            if row < 0:
+                break
             for z in range(classes):
                 share[z] *= like[row, z]
             if c % 8 == 7:
@@ -83,27 +87,65 @@ def expect(
             sizes[z] += share[z]
         for c in range(clusters):
             row = codes[i, c]
+            if row < 0:
+                break
             for z in range(classes):
                 tallied[row, z] += share[z]
     return log_likelihood
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def multiply_rows(out: Any, table: Any, digits: Any, start: int, stop: int) -> None:
-    """out[i] ← out[i] · table[digits[i]]: one attribute's share of a cell's probability."""
+def multiply_cells(out: Any, tables: Any, rows: Any, start: int, stop: int) -> None:
+    """out[i] ← Π_j tables[rows[i, j]]: the probability of a cell within each class."""
     for i in range(start, stop):
-        row = digits[i]
+        row = rows[i, 0]
         for z in range(out.shape[1]):
-            out[i, z] *= table[row, z]
+            out[i, z] = tables[row, z]
+        for j in range(1, rows.shape[1]):
+            row = rows[i, j]
+            for z in range(out.shape[1]):
+                out[i, z] *= tables[row, z]
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def add_rows(out: Any, values: Any, digits: Any, start: int, stop: int) -> None:
-    """out[digits[i]] ← out[digits[i]] + values[i]: cells added up by one attribute's category."""
-    for i in range(start, stop):
-        row = digits[i]
-        for z in range(out.shape[1]):
-            out[row, z] += values[i, z]
+def through(
+    like: Any, phi: Any, floor: Any, first: Any, entries: Any, ends: Any, start: int, stop: int
+) -> None:
+    """like[u] ← floor[u] + Σ_x entries[u, x]·phi[first[u] + x], over the entries of each code."""
+    for u in range(start, stop):
+        for z in range(like.shape[1]):
+            like[u, z] = floor[u]
+        begin = ends[u - 1] if u else 0
+        for x in range(ends[u] - begin):
+            entry = entries[begin + x]
+            row = first[u] + x
+            for z in range(like.shape[1]):
+                like[u, z] += entry * phi[row, z]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def back(truths: Any, like: Any, tallied: Any, first: Any, entries: Any, ends: Any) -> None:
+    """truths[first[u] + x] ← that + entries[u, x]·tallied[u]/like[u]: from codes back to cells."""
+    ratio = np.empty(like.shape[1])
+    for u in range(like.shape[0]):
+        for z in range(like.shape[1]):
+            ratio[z] = tallied[u, z] / like[u, z] if like[u, z] > 0.0 else 0.0
+        begin = ends[u - 1] if u else 0
+        for x in range(ends[u] - begin):
+            entry = entries[begin + x]
+            row = first[u] + x
+            for z in range(like.shape[1]):
+                truths[row, z] += entry * ratio[z]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def add_cells(out: Any, values: Any, rows: Any) -> None:
+    """out[rows[i, j]] ← that + values[i]: cells added up by each attribute's category."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            row = rows[i, j]
+            for z in range(out.shape[1]):
+                out[row, z] += values[i, z]
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -150,3 +192,41 @@ def expect_cells(
             for z in range(classes):
                 sums[row, z] += truth[z]
     return log_likelihood
+
+
+@njit(nogil=True, cache=True)
+def posterior(told: Any, root: Any, drawn: Any, means: Any, squares: Any, unsure: Any) -> None:
+    """The loadings of one attribute's categories given the others': `axes.fit_axes` says which.
+
+    With R = diag(root[x]), category x has the covariance S = R(I + R·told·R)⁻¹R and the mean
+    S·drawn[x]. The inverse is by elimination without pivots: I + R·told·R is positive definite.
+    """
+    count, size = root.shape
+    unsure[:] = 0.0
+    inverse = np.empty((size, size))
+    for x in range(count):
+        for k in range(size):
+            for m in range(size):
+                inverse[k, m] = root[x, k] * told[k, m] * root[x, m]
+            inverse[k, k] += 1.0
+        for p in range(size):
+            pivot = 1.0 / inverse[p, p]
+            inverse[p, p] = 1.0
+            for m in range(size):
+                inverse[p, m] *= pivot
+            for k in range(size):
+                if k != p:
+                    factor = inverse[k, p]
+                    inverse[k, p] = 0.0
+                    for m in range(size):
+                        inverse[k, m] -= factor * inverse[p, m]
+        for k in range(size):
+            mean = 0.0
+            for m in range(size):
+                spread = root[x, k] * inverse[k, m] * root[x, m]
+                mean += spread * drawn[x, m]
+                unsure[k, m] += spread * (count - 1) / count
+                if k == m:
+                    squares[x, k] = spread * (count - 1) / count
+            means[x, k] = mean
+            squares[x, k] += mean**2

@@ -74,9 +74,13 @@ class MixtureJoint:
         total = self.weights.sum() + sum(group.shares.sum() for group in self.pinned)
         if not (abs(total - 1) <= 1e-6 and (self.weights >= 0).all()):
             raise EstimateError("the weights of a mixture are shares that sum to 1")
-        for name, table in zip(self.domain.names, self.tables, strict=True):
-            if not (np.abs(table.sum(axis=0) - 1) <= 1e-6).all() or not (table >= 0).all():
-                raise EstimateError(f"the classes' distributions of {name!r} do not sum to 1")
+        stacked = np.concatenate(self.tables)
+        starts = np.cumsum([0, *self.domain.shape[:-1]])
+        wrong = np.abs(np.add.reduceat(stacked, starts) - 1).max(axis=1, initial=0) > 1e-6
+        wrong |= np.minimum.reduceat(stacked, starts).min(axis=1, initial=0) < 0
+        if wrong.any():
+            name = self.domain.names[int(np.argmax(wrong))]
+            raise EstimateError(f"the classes' distributions of {name!r} do not sum to 1")
         for group in self.pinned:
             self._check(group)
 
