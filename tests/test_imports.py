@@ -7,6 +7,7 @@ imports for type checkers are free. A new module must be given its place here be
 import ast
 import graphlib
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -164,6 +165,13 @@ def reachable(start: str, found: dict[str, Path]) -> set[str]:
 
 def test_imports_go_one_way():
     assert wrong_directions(PACKAGE) == []
+
+
+def test_a_name_stands_for_one_thing():
+    """Only a command may carry the name of what it commands."""
+    files = [p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py"]
+    nouns = Counter(path.name for path in files if path.parent.name != "cli")
+    assert [name for name, times in nouns.items() if times > 1] == []
 
 
 def test_no_module_needs_itself():

@@ -24,9 +24,9 @@ from mdrr.securesum.paper import Party
 from mdrr.securesum.terms import Terms
 from mdrr.securesum.transport import roles
 from mdrr.securesum.transport.client import RelayClient
+from mdrr.securesum.transport.listening import listen, serve
 from mdrr.securesum.transport.mailbox import Mailbox
 from mdrr.securesum.transport.relay import Relay
-from mdrr.securesum.transport.serve import listen, serve
 from mdrr.source import SystemSource
 from tests.faults import mischief
 from tests.securesum.group import QUESTION, Group, organiser

@@ -71,7 +71,7 @@ def demo(
     from mdrr.files import write_text
     from mdrr.planning import plan
     from mdrr.reporting.contents import Contents
-    from mdrr.reporting.page import render
+    from mdrr.reporting.layout import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
     with progress("Starting", quiet=as_json) as done:

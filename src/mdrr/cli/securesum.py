@@ -145,8 +145,8 @@ def relay(
     from mdrr.source import SystemSource
 
     _require("uvicorn", "fastapi")
+    from mdrr.securesum.transport.listening import listen, serve
     from mdrr.securesum.transport.relay import Relay
-    from mdrr.securesum.transport.serve import listen, serve
 
     asked = read_domain(survey)
     question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)

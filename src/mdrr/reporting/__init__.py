@@ -14,7 +14,7 @@ from mdrr.planning import Plan
 from mdrr.query import Where
 from mdrr.reporting.alternatives import planned
 from mdrr.reporting.contents import Contents
-from mdrr.reporting.page import compared_figure, fill, render
+from mdrr.reporting.layout import compared_figure, fill, render
 
 __all__ = ["report", "report_plan"]
 

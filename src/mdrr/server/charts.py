@@ -20,7 +20,7 @@ from mdrr.frozen import texts
 from mdrr.privacy import account, in_words
 from mdrr.query import Where
 from mdrr.reporting.contents import Margin
-from mdrr.reporting.page import fill
+from mdrr.reporting.layout import fill
 from mdrr.reporting.words import strongest_words
 from mdrr.server.answers import problems
 from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings, raw_shares
