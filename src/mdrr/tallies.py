@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Group:
     counts: npt.NDArray[np.int64]
     sizes: tuple[int, ...]
 
-    @property
+    @cached_property
     def n(self) -> int:
         """How many people reported."""
         return int(self.counts.sum())

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from mdrr.domain import Domain
 from mdrr.estimation.em import random_start
+from mdrr.estimation.kernel import LEAST, compare, longer
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
 from mdrr.estimation.strata import Strata
 from mdrr.matrix import Array
@@ -32,7 +33,6 @@ _STRIDE = 8.0
 """The longest step, in steps of EM: all pairs pull at once, each by its own share alone."""
 _WORK = 4e11
 """Multiplications spent on carrying at most; with thousands of categories sweeps are fewer."""
-_LEAST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,15 @@ def _climbed(
     records = _Records.make(joint, blocks)
     of = None if strata is None else np.concatenate(strata.within(joint.pinned))
     weights, theta, shares = joint.weights, np.concatenate(joint.tables), records.shares
-    seen = blocks.wanted > 0
     distance, stride, done = np.inf, 1.0, 0
     while True:
         totals = records.totals(theta, shares)
         model = (theta * weights) @ theta.T + records.tables(totals, shares)
-        before, distance = distance, float(np.abs(model - blocks.wanted)[seen].sum())
-        distance /= 4 * blocks.pairs
+        before, distance = distance, compare(model, blocks.wanted) / (4 * blocks.pairs)
         if distance < 1e-5 or done == sweeps:
             break
         stride = min(stride * 1.2, _STRIDE) if distance < before else 1.0
-        ratio = np.divide(blocks.wanted, model, out=np.zeros_like(model), where=seen)
+        ratio = model  # `compare` has put it there
         pulled = ratio @ theta
         gained = weights * theta * pulled + records.gained(theta, ratio, totals)
         grown = (theta * pulled).sum(axis=0) / (2 * blocks.pairs)
@@ -155,23 +153,11 @@ def _climbed(
             weights, shares = weights / total, shares / total
         else:
             shares = strata.scaled(of, shares)
-        theta = _stepped(theta, gained, stride, blocks)
+        theta = longer(theta, gained, stride, blocks.starts)
         done += 1
     tables = tuple(np.split(theta, blocks.starts[1:-1]))
     pinned = records.pinned(shares)
     return Carried(MixtureJoint(joint.domain, weights, tables, pinned), distance, done)
-
-
-def _stepped(theta: Array, gained: Array, stride: float, blocks: _Blocks) -> Array:
-    """The classes' distributions: EM's next ones, or the same direction further on."""
-
-    def normal(values: Array) -> Array:
-        sums = np.add.reduceat(values, blocks.starts[:-1], axis=0)
-        spread = np.repeat(sums, np.diff(blocks.starts), axis=0)
-        return np.asarray(np.where(spread > _LEAST, values / np.maximum(spread, _LEAST), theta))
-
-    grown = np.divide(normal(gained), theta, out=np.zeros_like(theta), where=theta > _LEAST)
-    return normal(theta * grown**stride)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +228,7 @@ class _Records:
         size = self.known.shape[1]
         if not self.groups:
             return np.zeros((size, size))
-        masses = np.maximum(self._masses(shares), _LEAST)[:, None, :]
+        masses = np.maximum(self._masses(shares), LEAST)[:, None, :]
         tables = (totals / masses) @ totals.transpose(0, 2, 1)
         tables[self.known[:, :, None] & self.known[:, None, :]] = 0.0
         holders, firsts, seconds = self.pairs

@@ -71,11 +71,13 @@ class Evidence:
 
     def _asking(self, names: Names) -> list[int]:
         """The questionnaires that ask all of the attributes and that somebody answered."""
-        return [
-            q
-            for q, questionnaire in enumerate(self.design.questionnaires)
-            if self.tally.groups[q].n and set(names) <= set(questionnaire.attributes)
-        ]
+        return [q for q, asked in self._answered.items() if asked.issuperset(names)]
+
+    @cached_property
+    def _answered(self) -> dict[int, frozenset[str]]:
+        """What was asked in each questionnaire that somebody answered."""
+        both = zip(self.design.questionnaires, self.tally.groups, strict=True)
+        return {q: frozenset(asked.attributes) for q, (asked, group) in enumerate(both) if group.n}
 
     def apart(self, names: Names) -> int | None:
         """In how few noisy answers somebody reported all of the attributes; None if nobody."""

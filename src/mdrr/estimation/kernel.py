@@ -1,4 +1,4 @@
-"""Compiled loops: passes of the latent class fit over reports, and of the axes over categories.
+"""Compiled loops: the latent class fit over reports, the axes and pair tables over categories.
 
 All arrays have the classes on their last axis, so every inner loop runs over neighbours in memory.
 The functions release the interpreter's lock; `in_parts` runs them on slices of the rows, always the
@@ -21,6 +21,8 @@ T = TypeVar("T")
 _PARTS = 4
 SMALL = 4096
 """Rows that are not worth dividing."""
+LEAST = 1e-300
+"""What is smaller is nothing."""
 
 
 @cache
@@ -230,3 +232,45 @@ def posterior(told: Any, root: Any, drawn: Any, means: Any, squares: Any, unsure
                     squares[x, k] = spread * (count - 1) / count
             means[x, k] = mean
             squares[x, k] += mean**2
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def compare(model: Any, wanted: Any) -> float:
+    """Σ|model − wanted| where something is wanted; `model` becomes wanted/model, elsewhere 0."""
+    distance = 0.0
+    for i in range(wanted.shape[0]):
+        for j in range(wanted.shape[1]):
+            if wanted[i, j] > 0.0:
+                distance += abs(model[i, j] - wanted[i, j])
+                model[i, j] = wanted[i, j] / model[i, j]
+            else:
+                model[i, j] = 0.0
+    return distance
+
+
+@njit(nogil=True, cache=True)
+def longer(theta: Any, gained: Any, stride: float, starts: Any) -> Any:
+    """The classes' distributions: EM's next ones, `gained` made to sum to 1, or further that way.
+
+    A step of EM multiplies θ by a factor; a longer one by that factor to the power of the stride.
+    Distributions of which nothing is left stay as they were.
+    """
+    out = np.empty_like(theta)
+    for a in range(len(starts) - 1):
+        for z in range(theta.shape[1]):
+            mass = 0.0
+            for x in range(starts[a], starts[a + 1]):
+                mass += gained[x, z]
+            total = 0.0
+            for x in range(starts[a], starts[a + 1]):
+                value = theta[x, z]
+                if value > LEAST:
+                    factor = gained[x, z] / mass / value if mass > LEAST else 1.0
+                    value *= factor**stride
+                else:
+                    value = 0.0
+                out[x, z] = value
+                total += value
+            for x in range(starts[a], starts[a + 1]):
+                out[x, z] = out[x, z] / total if total > LEAST else theta[x, z]
+    return out
