@@ -211,9 +211,8 @@ class _Records:
 
     def _masses(self, shares: Array) -> Array:
         """The mass of every group in every class, `(g, Z)`."""
-        masses = np.zeros((len(self.groups), shares.shape[1]))
-        np.add.at(masses, self.group, shares)
-        return masses
+        starts = np.searchsorted(self.group, np.arange(len(self.groups)))
+        return np.asarray(np.add.reduceat(shares, starts))
 
     def totals(self, theta: Array, shares: Array) -> Array:
         """The mass of every category in every class, group by group: `(g, C, Z)`."""

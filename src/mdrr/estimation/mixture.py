@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation.joint import Columns, draw_cells, typed
+from mdrr.estimation.kernel import add_cells
 from mdrr.masks import MOST_CELLS, Term, cells_shape
 from mdrr.matrix import Array
 from mdrr.query import Query
@@ -41,6 +42,11 @@ class Pinned:
     places: tuple[int, ...]
     codes: npt.NDArray[Any]
     shares: Array
+
+    @cached_property
+    def weights(self) -> Array:
+        """The share of all of them in each class, `(Z,)`."""
+        return np.asarray(self.shares.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +120,16 @@ class MixtureJoint:
         """Every class's product, and every record where it is, or may be."""
         shape = cells_shape(names, self.domain)
         places = [self.domain.index(name) for name in names]
-        total = np.zeros(shape)
-        if self.weights.any():
+        total, weights = np.zeros(shape), self.weights
+        for group in self.pinned:
+            if set(places).isdisjoint(group.places):
+                weights = weights + group.weights
+            else:
+                total += self._pinned_table(group, places)
+        if weights.any():
             half = (len(places) + 1) // 2
             left, right = self._product(places[:half]), self._product(places[half:])
-            total += ((left * self.weights) @ right.T).reshape(shape)
-        for group in self.pinned:
-            total += self._pinned_table(group, places)
+            total += ((left * weights) @ right.T).reshape(shape)
         return total
 
     def _product(self, places: Sequence[int]) -> Array:
@@ -135,16 +144,16 @@ class MixtureJoint:
         free = [j for j in places if j not in group.places]
         shape = [self.domain.shape[j] for j in (*known, *free)]
         size = int(np.prod(shape[: len(known)]))
-        if known:
-            columns = [group.codes[:, group.places.index(j)] for j in known]
-            cells = cells_of(columns, [self.domain.shape[j] for j in known])
-        else:
-            cells = np.zeros(len(group.codes), dtype=np.int64)
+        columns = [group.codes[:, group.places.index(j)] for j in known]
+        cells = cells_of(columns, [self.domain.shape[j] for j in known])
         if free:
-            met, at = np.unique(cells, return_inverse=True)
-            rows = sparse.csr_array((np.ones(len(at)), (at.ravel(), np.arange(len(at)))))
+            met = np.arange(size)
+            if size > len(cells):
+                met, cells = np.unique(cells, return_inverse=True)
+            held = np.zeros((len(met), len(self.weights)))
+            add_cells(held, group.shares, cells.reshape(-1, 1))
             flat = np.zeros((size, int(np.prod(shape[len(known) :]))))
-            flat[met] = np.asarray(rows @ group.shares) @ self._product(free).T
+            flat[met] = held @ self._product(free).T
         else:
             flat = np.bincount(cells, group.shares.sum(axis=1), size).astype(np.float64)[:, None]
         order = [*known, *free]
@@ -152,8 +161,12 @@ class MixtureJoint:
 
     def mass(self, query: Query, /) -> float:
         """Terms share no attribute, so within a class their masses multiply."""
-        total = float(np.prod([self._inside(t, ()) for t in query.terms] + [self.weights], 0).sum())
+        total, weights = 0.0, self.weights
+        places = {self.domain.index(name) for term in query.terms for name in term.names}
         for group in self.pinned:
+            if places.isdisjoint(group.places):
+                weights = weights + group.weights
+                continue
             inside: Array = np.ones((1, 1))
             for term in query.terms:
                 known = [self.domain.index(n) for n in term.names]
@@ -163,6 +176,7 @@ class MixtureJoint:
                 part = self._inside(term, group.places)
                 inside = inside * (part[at] if at else part[None])
             total += float((group.shares * inside).sum())
+        total += float(np.prod([self._inside(t, ()) for t in query.terms] + [weights], 0).sum())
         return min(total, 1.0)
 
     def _inside(self, term: Term, kept: Sequence[int]) -> Array:
