@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from mdrr.cli.collection import opened as database
 from mdrr.collector import Link
 from mdrr.estimation import Estimate
 from mdrr.frozen import FrozenSurvey
@@ -196,7 +197,30 @@ def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
         assert [phase["answers"] for phase in found["phases"]] == [300, 200]
     both = answer("survey results survey.json --method product")
     assert (both["answers"], both["phase"]) == (500, None)
-    assert answer("survey results survey.json --phase 1 --method product")["answers"] == 300
+    pilot = answer("survey results survey.json --phase 1 --method product")
+    assert (pilot["answers"], pilot["phase"]) == (300, 1)
+
+    # The frozen survey holds the main design, and links to a page elsewhere promise that one.
+    said = done("survey page survey.json --collector https://x.example.org -o page")
+    assert f"#design={made['fingerprint']}," in "".join(said.split("\n"))
+    with database(DATABASE) as store:
+        held = store.need(frozen.id).frozen
+    assert [design.fingerprint for design in held.phases] == [
+        frozen.design.fingerprint,
+        made["fingerprint"],
+    ]
+    assert held.predicted["people"] == 5000
+    assert FrozenSurvey.from_json(held.to_json()) == held
+
+    # What is published is what was estimated: both phases as one, and each.
+    done("survey close survey.json")
+    assert answer("survey publish survey.json --method product")["answers"] == 500
+    with database(DATABASE) as store:
+        results = json.loads(store.need(frozen.id).results)
+    shown = ("answers", "phase", "attributes")
+    assert {key: results[key] for key in shown} == {key: both[key] for key in shown}
+    assert [each["phase"] for each in results["phases"]] == [1, 2]
+    assert results["phases"][0]["attributes"] == pilot["attributes"]
 
 
 def test_a_pilot_without_invitations_needs_a_promise(frozen):

@@ -4,6 +4,7 @@ import io
 import json
 import socket
 import time
+from urllib.parse import parse_qs
 
 import httpx
 import polars as pl
@@ -11,8 +12,11 @@ import pytest
 
 from mdrr.estimation import METHODS, Estimate, estimate
 from mdrr.frames import tally
+from mdrr.frozen import FrozenSurvey
+from mdrr.planning import main_survey, pool
 from mdrr.response import Report
 from mdrr.server import findings
+from mdrr.server.blind import key_hash, new_signing_key, verifying_key
 from mdrr.server.limits import Buckets, JsonLines, Limits, address_key
 from mdrr.server.schema import StoreError
 from mdrr.tallies import Tally, tally_responses
@@ -139,6 +143,84 @@ def test_the_second_phase(sqlite_served):
     assert Tally.from_json(place.ask("tally", params={"phase": 1}).text, DESIGN).n == 1
     assert Tally.from_json(place.ask("tally").text, SAMPLED).n == 1
     assert place.do("phase", {"design": {"mdrr": 1}}).status_code == 422
+    written = FrozenSurvey.from_json(place.ask("survey.json").content)
+    assert written.phases == (DESIGN, SAMPLED)
+
+
+def test_estimates_are_of_both_phases_and_of_each(sqlite_served):
+    place = sqlite_served().open()
+    first, second = [report() for _ in range(30)], [report(SAMPLED) for _ in range(20)]
+    for each in first:
+        place.send(each)
+    assert place.do("phase", {"design": SAMPLED.to_dict(), "people": 500}).status_code == 200
+    place.length = place.client.get(place.path).json()["answer_bytes"]
+    for each in second:
+        place.send(each)
+    status = place.ask("status").json()
+    assert status["answers"] == 50
+    assert [phase["answers"] for phase in status["phases"]] == [30, 20]
+    tallies = (tally_responses(first, DESIGN), DESIGN), (tally_responses(second, SAMPLED), SAMPLED)
+    for phase, parts in ((None, tallies), (1, tallies[:1]), (2, tallies[1:])):
+        params = {"method": "product", **({"phase": phase} if phase else {})}
+        found = place.ask("estimate", params=params).json()
+        counted, design = pool(parts) if len(parts) > 1 else parts[0]
+        expected = estimate(counted, design, "product")
+        assert (found["phase"], found["answers"]) == (phase, counted.n)
+        assert found["epsilon"] == design.epsilon
+        for shares in found["attributes"]:
+            table = expected.table(shares["name"])
+            assert shares["shares"] == pytest.approx(table.values, abs=1e-12)
+            assert shares["high"] == pytest.approx(table.high, abs=1e-12)
+        count = place.ask("count", params={"where": "smokes == 'yes'", **params}).json()
+        assert count["n"] == counted.n
+        kept = Estimate.from_bytes(place.ask("estimate.npz", params=params).content)
+        assert kept.n == counted.n
+        assert f"<strong>{counted.n}</strong>" in place.ask("report.html", params=params).text
+        arrived = place.ask("charts/arrivals.svg", params=params).text
+        assert f"When {counted.n} answers came." in arrived
+    place.do("close")
+    place.do("publish", {"method": "product"})
+    results = place.client.get(f"{place.path}/results").json()
+    assert (results["phase"], results["answers"]) == (None, 50)
+    apart = [(each["phase"], each["answers"]) for each in results["phases"]]
+    assert apart == [(1, 30), (2, 20)]
+
+
+def test_the_pilot_suggests_a_main_survey(sqlite_served):
+    place = sqlite_served().open()
+    assert place.ask("phase", params={"people": 900}).status_code == 409
+    for _ in range(40):
+        place.send(report())
+    suggested = place.ask("phase", params={"people": 900, "epsilon": 2.0}).json()
+    expected = main_survey(
+        place.store.tally(place.store.need(place.frozen.id).phase(1)),
+        DESIGN,
+        people=900,
+        epsilon=2.0,
+    )
+    assert suggested["fingerprint"] == expected.design.fingerprint
+    assert suggested["clusters"] == [list(names) for names in expected.clusters]
+    assert (suggested["pilot"], suggested["epsilon"]) == (40, expected.design.epsilon)
+    assert place.ask("status").json()["phase"] == 1  # nothing was started
+    started = place.do("phase", {"design": suggested["design"], "people": 900}).json()
+    assert (started["phase"], started["fingerprint"]) == (2, suggested["fingerprint"])
+    predicted = place.store.need(place.frozen.id).frozen.predicted
+    assert predicted["people"] == 900
+
+
+def test_links_of_blind_invitations_promise_the_key(sqlite_served):
+    key = new_signing_key()
+    place = sqlite_served(invitations="blind", signing_key=key).open()
+    made = place.do("invitations", {"count": 3}).json()
+    promised = {
+        "design": [DESIGN.fingerprint],
+        "key": [key_hash(verifying_key(key))],
+    }
+    for token, link in zip(made["invitations"], made["links"], strict=True):
+        path, _, fragment = link.partition("#")
+        assert path == f"s/{place.frozen.id}"
+        assert parse_qs(fragment) == {**promised, "invitation": [token]}
+    assert parse_qs(place.ask("status").json()["link"].partition("#")[2]) == promised
 
 
 def test_resending(served):

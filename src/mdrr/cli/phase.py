@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
@@ -18,10 +18,7 @@ from mdrr.cli.collection import (
     survey_id,
 )
 from mdrr.cli.screen import print_json, print_text
-from mdrr.errors import DesignError, MdrrError
-
-if TYPE_CHECKING:
-    from mdrr.design import Design
+from mdrr.errors import MdrrError
 
 
 def phase(
@@ -52,8 +49,7 @@ def phase(
 ) -> None:
     """End the pilot; plan the main survey with what it shows, and start it."""
     from mdrr.collector import Link
-    from mdrr.dependence import dependences
-    from mdrr.planning import plan
+    from mdrr.planning import main_survey
 
     if (links is None) != (out is None):
         raise MdrrError("--links FILE and -o NEWFILE go together")
@@ -66,14 +62,16 @@ def phase(
             )
         pilot = held.phase(1)
         tally = store.tally(pilot)
-        learnt = dependences(tally, pilot.design)
-        budget = pilot.design.epsilon if epsilon is None else epsilon
-        if clusters is None:
-            made = plan(pilot.design.domain, n=people, epsilon=budget, dependences=learnt).design
-        else:
-            made = _clustered(pilot.design, learnt, budget, clusters, min_dependence)
+        made = main_survey(
+            tally,
+            pilot.design,
+            people=people,
+            epsilon=epsilon,
+            max_cells=clusters,
+            min_dependence=min_dependence,
+        ).design
         with secret_file(out or Path(), wanted=out is not None) as write:
-            store.start_phase(held.id, made)
+            store.start_phase(held.id, made, people=people)
             if links is not None:
                 old = [Link.parse(line) for line in links.read_text("utf-8").split()]
                 write([str(replace(each, fingerprint=made.fingerprint)) for each in old])
@@ -89,15 +87,3 @@ def phase(
     print_text(f"Fingerprint of the main survey: {made.fingerprint}.")
     if out is not None:
         print_text(f"Wrote the links to {out}. Links to the pilot no longer work.")
-
-
-def _clustered(design: Design, learnt: Any, epsilon: float, cells: int, least: float) -> Design:
-    from mdrr.clustering import cluster
-    from mdrr.protocols import clustered
-
-    domain = design.domain
-    groups = cluster(learnt, domain, max_cells=cells, min_dependence=least)
-    made = clustered(domain, groups, epsilon=epsilon)
-    if made == design:
-        raise DesignError("the pilot shows no dependences, so the main survey would be the same")
-    return made

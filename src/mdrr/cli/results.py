@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
@@ -14,10 +14,8 @@ from mdrr.cli.screen import print_answer, print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
-    from mdrr.dependence import Dependences
-    from mdrr.design import Design
-    from mdrr.server.store import Held, Store
-    from mdrr.tallies import Tally
+    from mdrr.server.findings import Findings
+    from mdrr.server.store import Store
 
 
 def results(
@@ -33,22 +31,18 @@ def results(
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate the true shares from the answers, with intervals; -o saves them (.json, .npz)."""
-    from mdrr.estimation import estimate
     from mdrr.files import write_text
-    from mdrr.server.findings import describe
 
     keep_apart(out, [])
     if out is not None and out.suffix.lower() not in (".json", SAVED):
         raise MdrrError(f"{out}: name it .json for the shares, or .npz for the estimate itself")
     with opened(database) as store:
-        held = store.need(survey_id(name))
-        tally, design = pooled(store, held, number)
-    found = estimate(tally, design, method)
-    fields = {
-        "id": held.id,
-        "state": held.state,
-        **describe(found, number, level, related(tally, design)),
-    }
+        held, findings = store.need(survey_id(name)), _findings(store)
+        phases = held.begun(number)
+        found = findings.estimate(phases, method)
+        described = findings.described(phases, method, level)
+    fields: dict[str, Any] = {"id": held.id, "state": held.state, **described}
+    design = found.evidence.design
     if out is not None and out.suffix.lower() == SAVED:
         found.save(out)
     elif out is not None:
@@ -81,9 +75,6 @@ def publish(
     as_json: options.AsJson = False,
 ) -> None:
     """Publish the estimate of a closed survey, for everybody and for good."""
-    from mdrr.estimation import estimate
-    from mdrr.server.findings import describe
-
     with opened(database) as store:
         held = store.need(survey_id(name))
         if held.state != "closed":
@@ -91,33 +82,15 @@ def publish(
                 f"survey {held.id} is {held.state}, and only a closed one can be published. Run: "
                 f"mdrr survey close {held.id}"
             )
-        tally, design = pooled(store, held, None)
-        found = estimate(tally, design, method)
-        shown = describe(found, None, 0.95, related(tally, design))
+        shown = _findings(store).published(held.begun(), method)
         store.publish(held.id, shown, open_data=open_data)
     also = " The randomized answers are open data." if open_data else ""
-    fields = {"id": held.id, "answers": tally.n, "open_data": open_data}
-    text = f"Published the estimate of survey {held.id}, from {tally.n:,} answers.{also}"
+    fields = {"id": held.id, "answers": shown["answers"], "open_data": open_data}
+    text = f"Published the estimate of survey {held.id}, from {shown['answers']:,} answers.{also}"
     print_answer(fields, text, as_json=as_json)
 
 
-def pooled(store: Store, held: Held, number: int | None) -> tuple[Tally, Design]:
-    """The answers of a phase, or of both as one, and the design to estimate with."""
-    from mdrr.planning import pool
+def _findings(store: Store) -> Findings:
+    from mdrr.server.findings import Findings
 
-    asked = [held.phase(number)] if number is not None else list(held.phases[: held.number])
-    tallies = [(store.tally(phase), phase.design) for phase in asked]
-    tallies = [each for each in tallies if each[0].n] or tallies[:1]
-    if not tallies[0][0].n:
-        raise MdrrError(f"survey {held.id} has no answers yet")
-    return tallies[0] if len(tallies) == 1 else pool(tallies)
-
-
-def related(tally: Tally, design: Design) -> Dependences | None:
-    """The dependences of all pairs, or None if nobody was asked some pair."""
-    from mdrr.dependence import dependences
-
-    try:
-        return dependences(tally, design)
-    except MdrrError:
-        return None
+    return Findings(store)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mdrr.planning.pilot import MainSurvey as MainSurvey
+from mdrr.planning.pilot import main_survey as main_survey
 from mdrr.planning.plan import Candidate as Candidate
 from mdrr.planning.plan import Plan as Plan
 from mdrr.planning.plan import plan as plan

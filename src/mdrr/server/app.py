@@ -31,11 +31,13 @@ from mdrr.server.answers import (
     problems,
 )
 from mdrr.server.charts import chart_routes
+from mdrr.server.downloads import download_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
+from mdrr.server.steps import step_routes
 from mdrr.server.store import Store
 from mdrr.server.writer import Writer
 
@@ -103,7 +105,9 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         )
     app.include_router(answer_routes(store, surveys))
     app.include_router(sign_routes(store))
-    app.include_router(owner_routes(store, surveys, findings, limits))
+    app.include_router(owner_routes(store, findings, limits))
+    app.include_router(step_routes(store, surveys, findings))
+    app.include_router(download_routes(store, findings))
     app.include_router(chart_routes(store, findings))
     app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from itertools import combinations
@@ -17,16 +18,17 @@ from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
 from mdrr.estimation import Count, Estimate
 from mdrr.frozen import texts
+from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.privacy import account, in_words
 from mdrr.query import Where
 from mdrr.reporting.contents import Margin
 from mdrr.reporting.layout import fill
 from mdrr.reporting.words import strongest_words
 from mdrr.server.answers import problems
-from mdrr.server.findings import MAX_CELLS, MIN_DEPENDENCE, Findings, raw_shares
-from mdrr.server.owner import Method, Number, Owned
+from mdrr.server.findings import Findings, raw_shares
+from mdrr.server.owner import Method, Number, OnePhase, Owned
 from mdrr.server.schema import StoreError
-from mdrr.server.store import Held, Phase, Store, finite
+from mdrr.server.store import Held, Store, finite
 
 COMPARED = ("auto", "product", "pairwise", "latent")
 """The estimators that are compared, as many as a chart can tell apart."""
@@ -55,7 +57,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         return Response(await findings.compute(made), media_type="image/svg+xml")
 
     @router.get("/survey")
-    def survey(held: Owned, phase: Number = None) -> dict[str, Any]:
+    def survey(held: Owned, phase: OnePhase = None) -> dict[str, Any]:
         """The survey's words, its attributes, and what one person's answer spends."""
         design = held.phase(phase).design
         spent = {each.name: finite(each.epsilon) for each in account(design).attributes}
@@ -86,8 +88,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """The shares of every attribute beside the raw ones, as a part of a page."""
 
         def written() -> str:
-            asked = held.phase(phase)
-            margins = _margins(held, asked, findings.estimate(asked, method))
+            margins = _margins(held, findings.estimate(held.begun(phase), method))
             language = held.frozen.survey.language
             return fill("shares.html", {}, margins=margins, language=language)
 
@@ -97,12 +98,11 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     async def arrivals(held: Owned, phase: Number = None, width: Width = 372) -> Response:
         """When answers came, by the hour."""
         status = await asyncio.to_thread(store.status, held.id)
-        number = held.phase(phase).number
-        hours = {
-            datetime.fromisoformat(each["hour"]): each["count"]
-            for each in status["arrivals"]
-            if each["phase"] == number
-        }
+        numbers = {each.number for each in held.begun(phase)}
+        hours: Counter[datetime] = Counter()
+        for each in status["arrivals"]:
+            if each["phase"] in numbers:
+                hours[datetime.fromisoformat(each["hour"])] += each["count"]
         total = sum(hours.values())
         return await draw(
             lambda: (plots.arrivals(hours, width=width), f"When {total:,} answers came.")
@@ -113,11 +113,10 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """The dependence of every pair, with the clusters framed."""
 
         def made() -> tuple[plots.Chart, str]:
-            asked = held.phase(phase)
-            related = findings.dependences(asked)
+            related = findings.dependences(held.begun(phase))
             if related is None:
                 raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
-            domain = asked.design.domain
+            domain = held.frozen.survey.domain
             groups = cluster(related, domain, max_cells=MAX_CELLS, min_dependence=MIN_DEPENDENCE)
             held_in = {name for names in groups for name in names}  # public ones are in none
             alone = [(name,) for name in domain.names if name not in held_in]
@@ -128,14 +127,14 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         return await draw(made)
 
     @router.get("/charts/privacy.svg", **drawn)
-    async def privacy(held: Owned, phase: Number = None, width: Width = 372) -> Response:
+    async def privacy(held: Owned, phase: OnePhase = None, width: Width = 372) -> Response:
         """How often the truth is sent."""
         design = held.phase(phase).design
         words = "How often the true answer is sent. The sentences beside the chart say the same."
         return await draw(lambda: (plots.privacy(design, width=width), words))
 
     def compare(held: Held, number: int | None, where: str | None) -> dict[str, Any]:
-        asked, found, refused = held.phase(number), {}, {}
+        asked, found, refused = held.begun(number), {}, {}
         for method in COMPARED:
             try:
                 found[method] = findings.estimate(asked, method)
@@ -183,9 +182,9 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     return router
 
 
-def _margins(held: Held, phase: Phase, found: Estimate) -> list[Margin]:
+def _margins(held: Held, found: Estimate) -> list[Margin]:
     """Every question's shares in percent, in the survey's words."""
-    raw, margins = raw_shares(found.evidence.tally, phase.design), []
+    raw, margins = raw_shares(found.evidence.tally, found.evidence.design), []
     for question in held.frozen.survey.questions:
         table, reported = found.table(question.attribute.name), raw[question.attribute.name]
         rows = [

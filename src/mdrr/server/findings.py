@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import MdrrError
+from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Phase, Store, finite
 from mdrr.tallies import Tally
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
 METHODS = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
 """`mdrr.estimation.METHODS`, which is loaded with the first estimate: a server starts at once."""
 KEPT = 32
-MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
-"""Algorithm 1's thresholds, unless the owner gives others."""
 
 T = TypeVar("T")
+Phases = Sequence[Phase]
 
 
 class Findings:
@@ -49,85 +49,92 @@ class Findings:
         """Run work in the thread of estimates."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
 
-    def estimate(self, phase: Phase, method: str) -> Estimate:
-        """The estimate of a phase; call it in the thread of estimates."""
+    def estimate(self, phases: Phases, method: str) -> Estimate:
+        """The estimate of one phase or of several as one; call it in the thread of estimates."""
 
-        def made(tally: Tally) -> Estimate:
+        def made(tally: Tally, design: Design) -> Estimate:
             from mdrr.estimation import estimate
 
-            return estimate(tally, phase.design, method)
+            return estimate(tally, design, method)
 
-        return self._keep(("estimate", method), phase, made)
+        return self._keep(("estimate", method), phases, made)
 
-    def dependences(self, phase: Phase) -> Dependences | None:
-        """The dependences of a phase, or None if some pair was reported by nobody."""
+    def dependences(self, phases: Phases) -> Dependences | None:
+        """The dependences of all pairs, or None if some pair was reported by nobody."""
 
-        def made(tally: Tally) -> Dependences | None:
+        def made(tally: Tally, design: Design) -> Dependences | None:
             from mdrr.dependence import dependences
 
             try:
-                return dependences(tally, phase.design)
+                return dependences(tally, design)
             except MdrrError:
                 return None
 
-        return self._keep(("dependences",), phase, made)
+        return self._keep(("dependences",), phases, made)
 
-    def _keep(self, what: tuple[Any, ...], phase: Phase, make: Callable[[Tally], T]) -> T:
-        key = (*what, phase.key, self._store.answers(phase))
+    def _keep(self, what: tuple[Any, ...], phases: Phases, make: Callable[[Tally, Design], T]) -> T:
+        key = (*what, *((phase.key, self._store.answers(phase)) for phase in phases))
         if key in self._kept:
             self._kept.move_to_end(key)
             kept: T = self._kept[key]
             return kept
-        tally = self._store.tally(phase)
-        if not tally.n:
-            raise StoreError("there are no answers yet, so there is nothing to estimate")
-        made = make(tally)
-        self._kept[*what, phase.key, tally.n] = made
+        tallies = [(self._store.tally(phase), phase.design) for phase in phases]
+        made = make(*pooled(tallies))
+        counted = zip(phases, tallies, strict=True)
+        self._kept[*what, *((phase.key, tally.n) for phase, (tally, _) in counted)] = made
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return made
 
     def described(
         self,
-        phase: Phase,
+        phases: Phases,
         method: str = "auto",
         level: float = 0.95,
         max_cells: int = MAX_CELLS,
         min_dependence: float = MIN_DEPENDENCE,
     ) -> dict[str, Any]:
-        """An estimate as JSON-ready values: shares, dependences, clusters and notes."""
-        found, related = self.estimate(phase, method), self.dependences(phase)
-        return describe(found, phase.number, level, related, max_cells, min_dependence)
+        """An estimate as JSON-ready values: shares, dependences, clusters and notes.
+
+        Its `phase` is None where it is of two phases.
+        """
+        from mdrr.clustering import cluster
+        from mdrr.estimation.result import plain
+
+        found, related = self.estimate(phases, method), self.dependences(phases)
+        design, groups = found.evidence.design, None
+        if related is not None:
+            groups = cluster(
+                related, design.domain, max_cells=max_cells, min_dependence=min_dependence
+            )
+        return {
+            "phase": phases[0].number if len(phases) == 1 else None,
+            "fingerprint": design.fingerprint,
+            "epsilon": finite(design.epsilon),
+            "answers": found.n,
+            "method": found.method,
+            "level": level,
+            "attributes": _attributes(found, design, level),
+            "dependences": None if related is None else _related(related),
+            "clusters": groups,
+            "notes": _json(plain(found.notes)),
+        }
+
+    def published(self, phases: Phases, method: str = "auto") -> dict[str, Any]:
+        """What is published: the estimate of all phases as one, and of each where there are two."""
+        asked = [phase for phase in phases if self._store.answers(phase)]
+        apart = [self.described((phase,), method) for phase in asked] if len(asked) > 1 else []
+        return {**self.described(phases, method), "phases": apart}
 
 
-def describe(
-    found: Estimate,
-    phase: int | None,
-    level: float = 0.95,
-    related: Dependences | None = None,
-    max_cells: int = MAX_CELLS,
-    min_dependence: float = MIN_DEPENDENCE,
-) -> dict[str, Any]:
-    """An estimate as JSON-ready values; `phase` is None if it is of several phases."""
-    from mdrr.clustering import cluster
-    from mdrr.estimation.result import plain
+def pooled(tallies: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
+    """The answers of all phases as one tally, and the design to estimate with."""
+    from mdrr.planning import pool
 
-    design = found.evidence.design
-    groups = None
-    if related is not None:
-        groups = cluster(related, design.domain, max_cells=max_cells, min_dependence=min_dependence)
-    return {
-        "phase": phase,
-        "fingerprint": design.fingerprint,
-        "epsilon": finite(design.epsilon),
-        "answers": found.n,
-        "method": found.method,
-        "level": level,
-        "attributes": _attributes(found, design, level),
-        "dependences": None if related is None else _related(related),
-        "clusters": groups,
-        "notes": _json(plain(found.notes)),
-    }
+    answered = [each for each in tallies if each[0].n]
+    if not answered:
+        raise StoreError("there are no answers yet, so there is nothing to estimate")
+    return answered[0] if len(answered) == 1 else pool(answered)
 
 
 def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:

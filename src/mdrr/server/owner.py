@@ -1,23 +1,21 @@
-"""What an owner may do with her token: watch, estimate, download, invite, open and close."""
+"""What an owner may see with her token: how the survey stands, estimates and counts."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import json
-import tempfile
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from mdrr.design import Design
-from mdrr.server.answers import NO_SURVEY, PARQUET, SurveyId, Surveys, parquet, problems
-from mdrr.server.findings import MAX_CELLS, METHODS, MIN_DEPENDENCE, Findings
+from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
+from mdrr.server.answers import NO_SURVEY, SurveyId, problems
+from mdrr.server.findings import METHODS, Findings
 from mdrr.server.limits import Limits
 from mdrr.server.store import Held, Store, token_hash
 
@@ -25,13 +23,15 @@ WATCH_SECONDS = 1.0
 """How often a dashboard is told of new answers, at most."""
 QUIET_SECONDS = 15.0
 """After how long without news it is told that the server is there."""
-MOST_RECORDS = 1_000_000
 
 KNOWN = f"^({'|'.join(METHODS)})$"
 Method = Annotated[str, Query(pattern=KNOWN, description="The estimator.")]
 Level = Annotated[float, Query(gt=0, lt=1, description="The confidence level of intervals.")]
-Number = Annotated[
+OnePhase = Annotated[
     int | None, Query(ge=1, le=2, description="The phase; the one asked now by default.")
+]
+Number = Annotated[
+    int | None, Query(ge=1, le=2, description="One phase. Default: all that were begun, as one.")
 ]
 
 
@@ -73,34 +73,7 @@ class Status(BaseModel):
     invitations: Invitations
     epsilon: float | None
     fingerprint: str
-
-
-class Wanted(BaseModel):
-    """How many invitations to make."""
-
-    model_config = ConfigDict(extra="forbid")
-    count: int = Field(ge=1, le=100_000)
-
-
-class Tokens(BaseModel):
-    """Invitations; they are shown this once."""
-
-    invitations: list[str]
-
-
-class Publication(BaseModel):
-    """What to publish."""
-
-    model_config = ConfigDict(extra="forbid")
-    method: str = Field("auto", pattern=KNOWN)
-    open_data: bool = Field(False, description="Publish the randomized reports too.")
-
-
-class NextPhase(BaseModel):
-    """The frozen design of the second phase."""
-
-    model_config = ConfigDict(extra="forbid")
-    design: dict[str, Any]
+    link: str = Field(description="The respondents' link, under the address of this server.")
 
 
 class CountOf(BaseModel):
@@ -138,8 +111,13 @@ def owned(
 Owned = Annotated[Held, Depends(owned)]
 
 
-def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Limits) -> APIRouter:
-    """The routes that need the owner's token."""
+def status_of(store: Store, id: str) -> dict[str, Any]:
+    """How a survey stands, as its owner is told."""
+    return Status(**store.status(id)).model_dump()
+
+
+def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
+    """What an owner sees."""
     router = APIRouter(
         prefix="/api/surveys/{survey}/owner",
         tags=["owner"],
@@ -147,23 +125,10 @@ def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Lim
     )
     watching = 0
 
-    def status_of(id: str) -> dict[str, Any]:
-        return Status(**store.status(id)).model_dump()
-
-    def moved(id: str) -> dict[str, Any]:
-        surveys.forget(id)
-        return status_of(id)
-
     @router.get("/status", response_model=Status)
     def status(held: Owned) -> dict[str, Any]:
         """State, answers, arrivals by the hour, and invitations."""
-        return status_of(held.id)
-
-    @router.get("/tally")
-    def tally(held: Owned, phase: Number = None) -> Response:
-        """The distinct reports with their counts, as `mdrr.Tally` reads them."""
-        text = store.tally(held.phase(phase)).to_json()
-        return Response(text, media_type="application/json")
+        return status_of(store, held.id)
 
     @router.get("/estimate")
     async def estimate(
@@ -176,7 +141,7 @@ def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Lim
     ) -> dict[str, Any]:
         """Shares with intervals beside the raw ones, dependences, clusters, and how it was made."""
         return await findings.compute(
-            findings.described, held.phase(phase), method, level, max_cells, min_dependence
+            findings.described, held.begun(phase), method, level, max_cells, min_dependence
         )
 
     @router.get("/count", response_model=CountOf)
@@ -191,96 +156,10 @@ def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Lim
         """How many people there are of a kind, with an interval."""
 
         def asked() -> dict[str, Any]:
-            found = findings.estimate(held.phase(phase), method).count(where, level=level, of=of)
+            found = findings.estimate(held.begun(phase), method).count(where, level=level, of=of)
             return {key: getattr(found, key) for key in CountOf.model_fields}
 
         return await findings.compute(asked)
-
-    def download(media: str) -> dict[str, Any]:
-        described: dict[int | str, dict[str, Any]] = {200: {"content": {media: {}}}}
-        return {"response_class": Response, "responses": described}
-
-    def attachment(held: Held, content: bytes | str, name: str, media: str) -> Response:
-        named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
-        return Response(content, media_type=media, headers=named)
-
-    @router.get("/reports.parquet", **download(PARQUET))
-    async def reports(held: Owned, phase: Number = None) -> Response:
-        """The randomized reports in random order."""
-        content = await findings.compute(parquet, store, held.phase(phase))
-        return attachment(held, content, "reports.parquet", PARQUET)
-
-    @router.get("/synthetic.csv", **download("text/csv"))
-    async def synthetic(
-        held: Owned,
-        n: Annotated[int | None, Query(ge=1, le=MOST_RECORDS)] = None,
-        method: Method = "auto",
-        phase: Number = None,
-    ) -> Response:
-        """Synthetic records drawn from the estimate, by default as many as there are answers."""
-
-        def drawn() -> str:
-            found = findings.estimate(held.phase(phase), method)
-            text: str = found.sample(n or min(found.n, MOST_RECORDS), backend="polars").write_csv()
-            return text
-
-        return attachment(held, await findings.compute(drawn), "synthetic.csv", "text/csv")
-
-    @router.get("/report.html", **download("text/html"))
-    async def page(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
-        """The report as one page."""
-
-        def written() -> bytes:
-            from mdrr.reporting import report
-
-            asked = held.phase(phase)
-            found, related = findings.estimate(asked, method), findings.dependences(asked)
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, "report.html")
-                title = held.frozen.survey.title or "What the randomized answers say"
-                report(found, asked.design, path=path, dependences=related, title=title)
-                return path.read_bytes()
-
-        return attachment(held, await findings.compute(written), "report.html", "text/html")
-
-    @router.get("/estimate.npz", **download("application/zip"))
-    async def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
-        """The estimate, as `mdrr.Estimate.load` reads it."""
-
-        def packed() -> bytes:
-            return findings.estimate(held.phase(phase), method).to_bytes()
-
-        return attachment(held, await findings.compute(packed), "estimate.npz", "application/zip")
-
-    @router.post("/invitations", status_code=201, response_model=Tokens)
-    def invitations(held: Owned, wanted: Wanted) -> dict[str, Any]:
-        """Make invitations. They are shown this once; only their hashes are kept."""
-        return {"invitations": store.invite(held.id, wanted.count)}
-
-    @router.post("/open", response_model=Status)
-    def open_(held: Owned) -> dict[str, Any]:
-        """Take answers."""
-        store.open(held.id)
-        return moved(held.id)
-
-    @router.post("/close", response_model=Status)
-    def close(held: Owned) -> dict[str, Any]:
-        """Take no more answers, and rewrite the tables so that no order of arrival is left."""
-        store.close(held.id)
-        return moved(held.id)
-
-    @router.post("/publish", response_model=Status)
-    async def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
-        """Publish the estimate of a closed survey, and the reports if wanted. It is final."""
-        results = await findings.compute(findings.described, held.phase(), wanted.method)
-        await asyncio.to_thread(store.publish, held.id, results, open_data=wanted.open_data)
-        return await asyncio.to_thread(moved, held.id)
-
-    @router.post("/phase", response_model=Status, responses=problems(422))
-    def next_phase(held: Owned, wanted: NextPhase) -> dict[str, Any]:
-        """Start the second phase; the first takes no more answers."""
-        store.start_phase(held.id, Design.from_dict(wanted.design))
-        return moved(held.id)
 
     @router.get(
         "/events",
@@ -298,7 +177,7 @@ def owner_routes(store: Store, surveys: Surveys, findings: Findings, limits: Lim
             last, quiet = "", 0.0
             try:
                 while not await request.is_disconnected():
-                    now = json.dumps(await asyncio.to_thread(status_of, held.id))
+                    now = json.dumps(await asyncio.to_thread(status_of, store, held.id))
                     if now != last or quiet >= QUIET_SECONDS:
                         yield f"event: status\ndata: {now}\n\n" if now != last else ": quiet\n\n"
                         last, quiet = now, 0.0

@@ -9,18 +9,19 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import sqlalchemy as sa
 
 from mdrr.design import Design
-from mdrr.frozen import FrozenSurvey
+from mdrr.frozen import FrozenSurvey, predictions
 from mdrr.randomizer import Batch, Reports
 from mdrr.server.accept import Answer, Outcome, accept
-from mdrr.server.blind import verifying_key
+from mdrr.server.blind import key_hash, verifying_key
 from mdrr.server.schema import (
     StoreError,
     answers,
@@ -84,6 +85,19 @@ class Held:
             if phase.number == (self.number if number is None else number):
                 return phase
         raise StoreError(f"survey {self.id} has no phase {number}; it has {len(self.phases)}")
+
+    def begun(self, number: int | None = None) -> tuple[Phase, ...]:
+        """What to estimate from: one phase by its number, or by default all that were begun."""
+        return self.phases[: self.number] if number is None else (self.phase(number),)
+
+    def link(self, invitation: str | None = None) -> str:
+        """A person's link under the server's address: after # it says what she was promised."""
+        said = {"design": self.phase().design.fingerprint}
+        if self.blind_key is not None:
+            said["key"] = key_hash(self.blind_key)
+        if invitation is not None:
+            said["invitation"] = invitation
+        return f"s/{self.id}#{urlencode(said)}"
 
     @cached_property
     def by_fingerprint(self) -> dict[str, Phase]:
@@ -227,10 +241,20 @@ class Store:
         text = json.dumps(results, ensure_ascii=False, allow_nan=False)
         self._move(id, ("closed",), "published", results=text, open_data=open_data)
 
-    def start_phase(self, id: str, design: Design) -> None:
-        """Start the second phase under a frozen design; the first takes no more answers."""
-        if design.domain != self.need(id).frozen.survey.domain:
+    def start_phase(self, id: str, design: Design, *, people: int | None = None) -> None:
+        """Start the second phase under a frozen design; the first takes no more answers.
+
+        Arguments:
+            id: the survey's id.
+            design: it becomes a part of the frozen survey.
+            people: how many are expected to answer it, for the frozen survey's prediction.
+        """
+        frozen = self.need(id).frozen
+        if design.domain != frozen.survey.domain:
             raise StoreError("the design of the second phase does not ask what the survey asks")
+        both = (frozen.phases[0], design)
+        if frozen.phases != both:
+            frozen = replace(frozen, phases=both, predicted=predictions(design, people))
         self._check_key(id)
         with self._writing() as connection, connection.begin():
             moved = connection.execute(
@@ -240,7 +264,7 @@ class Store:
                     surveys.c.state.in_(("open", "closed")),
                     surveys.c.phase == 1,
                 )
-                .values(phase=2, state="open")
+                .values(phase=2, state="open", frozen=frozen.to_json())
             )
             if not moved.rowcount:
                 self._refuse(id, "start its second phase", "open or closed, in its first phase")
@@ -370,7 +394,7 @@ class Store:
                 }
                 for phase in held.phases
             ],
-            "answers": sum(row.count for row in hours if row.number == held.number),
+            "answers": sum(row.count for row in hours),
             "most": held.most,
             "arrivals": [
                 {"phase": row.number, "hour": f"{row.hour}:00Z", "count": row.count}
@@ -379,6 +403,7 @@ class Store:
             "invitations": {"kind": held.invitations, "made": made, "used": int(used)},
             "epsilon": finite(held.phase().design.epsilon),
             "fingerprint": held.phase().design.fingerprint,
+            "link": held.link(),
         }
 
     def tally(self, phase: Phase) -> Tally:

@@ -1,0 +1,93 @@
+"""What an owner may download: reports, estimate, synthetic records, the report as a page."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from mdrr.server.answers import PARQUET, parquet, problems
+from mdrr.server.findings import Findings
+from mdrr.server.owner import Method, Number, OnePhase, Owned
+from mdrr.server.store import Held, Store
+
+MOST_RECORDS = 1_000_000
+
+
+def download_routes(store: Store, findings: Findings) -> APIRouter:
+    """Files for the owner's token."""
+    router = APIRouter(
+        prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=problems(401, 404, 409)
+    )
+
+    @router.get("/tally")
+    def tally(held: Owned, phase: OnePhase = None) -> Response:
+        """The distinct reports of a phase with their counts, as `mdrr.Tally` reads them."""
+        text = store.tally(held.phase(phase)).to_json()
+        return Response(text, media_type="application/json")
+
+    def download(media: str) -> dict[str, Any]:
+        described: dict[int | str, dict[str, Any]] = {200: {"content": {media: {}}}}
+        return {"response_class": Response, "responses": described}
+
+    def attachment(held: Held, content: bytes | str, name: str, media: str) -> Response:
+        named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
+        return Response(content, media_type=media, headers=named)
+
+    @router.get("/survey.json", **download("application/json"))
+    def frozen(held: Owned) -> Response:
+        """The frozen survey with the designs of all its phases, as every command reads it."""
+        return attachment(held, held.frozen.to_json(), "survey.json", "application/json")
+
+    @router.get("/reports.parquet", **download(PARQUET))
+    async def reports(held: Owned, phase: OnePhase = None) -> Response:
+        """The randomized reports of a phase, in random order."""
+        content = await findings.compute(parquet, store, held.phase(phase))
+        return attachment(held, content, "reports.parquet", PARQUET)
+
+    @router.get("/synthetic.csv", **download("text/csv"))
+    async def synthetic(
+        held: Owned,
+        n: Annotated[int | None, Query(ge=1, le=MOST_RECORDS)] = None,
+        method: Method = "auto",
+        phase: Number = None,
+    ) -> Response:
+        """Synthetic records drawn from the estimate, by default as many as there are answers."""
+
+        def drawn() -> str:
+            found = findings.estimate(held.begun(phase), method)
+            text: str = found.sample(n or min(found.n, MOST_RECORDS), backend="polars").write_csv()
+            return text
+
+        return attachment(held, await findings.compute(drawn), "synthetic.csv", "text/csv")
+
+    @router.get("/report.html", **download("text/html"))
+    async def page(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+        """The report as one page."""
+
+        def written() -> bytes:
+            from mdrr.reporting import report
+
+            asked = held.begun(phase)
+            found, related = findings.estimate(asked, method), findings.dependences(asked)
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "report.html")
+                title = held.frozen.survey.title or "What the randomized answers say"
+                report(found, found.evidence.design, path=path, dependences=related, title=title)
+                return path.read_bytes()
+
+        return attachment(held, await findings.compute(written), "report.html", "text/html")
+
+    @router.get("/estimate.npz", **download("application/zip"))
+    async def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+        """The estimate, as `mdrr.Estimate.load` reads it."""
+
+        def packed() -> bytes:
+            return findings.estimate(held.begun(phase), method).to_bytes()
+
+        return attachment(held, await findings.compute(packed), "estimate.npz", "application/zip")
+
+    return router
