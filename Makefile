@@ -26,11 +26,11 @@ run: install  ## Serve a survey, let Adult's people answer it, estimate, write o
 
 test: dev  ## Run all tests (JOBS=2 processes); as root on Debian, install what they need
 	@scripts/system
-	$(BIN)/python -m pytest -n $(JOBS) tests
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
 
 test-kernels: dev  ## Run the numerical tests under another BLAS kernel and one thread
 	OPENBLAS_CORETYPE=$(KERNEL) OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
-	  $(BIN)/python -m pytest -q -n $(JOBS) $(NUMERICAL)
+	  $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(NUMERICAL)
 
 check: dev  ## Lint, format, strict types, import direction, doctests
 	$(BIN)/ruff check .
