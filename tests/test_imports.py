@@ -23,6 +23,7 @@ ORDER = (
     "columns",
     "response",
     "respondent",
+    "attribute",
     "domain",
     "source",
     "matrix",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mdrr.design import Design
@@ -22,6 +24,7 @@ _GOES_WITH = {
     "report": "sampled",
     "ordered": "independent",
 }
+_CHOICES = {"ordered": ("constant", "banded"), "report": ("cell", "subset")}
 
 
 @dataclass(frozen=True)
@@ -57,29 +60,8 @@ class Settings:
     people: int | None = None
 
     def __post_init__(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise DesignError(
-                f"there is no protocol {self.protocol!r}. Known: {known(PROTOCOLS)}"
-                f"{did_you_mean(self.protocol, PROTOCOLS)}"
-            )
-        numbers = {"p": int | float, "size": int, "epsilon": int | float | Mapping, "people": int}
-        for key, wanted in numbers.items():
-            value = getattr(self, key)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
-                raise DesignError(f"{key} = {value!r} is not a number")
-        if self.protocol == "clusters" and self.clusters is None:
-            raise DesignError("protocol 'clusters' needs clusters, as in [['a', 'b'], ['c']]")
-        if self.protocol == "sampled" and self.size is None:
-            raise DesignError("protocol 'sampled' needs size: how many attributes each is asked")
-        if self.protocol == "planned" and (self.people is None or self.epsilon is None):
-            raise DesignError("protocol 'planned' needs epsilon and people, the expected number")
-        if self.protocol == "planned" and not 1e-9 <= _number(self.epsilon) < float("inf"):
-            raise DesignError(f"epsilon = {self.epsilon}: a plan needs one positive number")
-        if self.people is not None and self.people < 1:
-            raise DesignError(f"people = {self.people}: expect at least one")
-        for key, protocol in _GOES_WITH.items():
-            if getattr(self, key) is not None and self.protocol != protocol:
-                raise DesignError(f"{key} goes with protocol {protocol!r}, not {self.protocol!r}")
+        for fault in setting_faults(vars(self)):
+            raise DesignError(fault)
 
     def make(self, domain: Domain) -> Design:
         """The design of these settings over a domain."""
@@ -108,5 +90,86 @@ class Settings:
         return plan(domain, n=self.people, epsilon=self.epsilon)
 
 
-def _number(epsilon: float | Mapping[str, float] | None) -> float:
+def setting_faults(given: Mapping[str, Any]) -> Iterator[str]:
+    """Everything that is wrong with settings, whatever is asked.
+
+    >>> list(setting_faults({"protocol": "sampled", "size": "two", "people": 0}))
+    ["size = 'two' is not a number", 'people = 0: expect at least one']
+    """
+    s = _filled(given)
+    if s.protocol not in PROTOCOLS:
+        yield (
+            f"there is no protocol {s.protocol!r}. Known: {known(PROTOCOLS)}"
+            f"{did_you_mean(s.protocol, PROTOCOLS)}"
+        )
+    numbers = {"p": int | float, "size": int, "epsilon": int | float | Mapping, "people": int}
+    for key, wanted in numbers.items():
+        value = getattr(s, key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, wanted)):
+            yield f"{key} = {value!r} is not a number"
+    if s.protocol == "clusters" and s.clusters is None:
+        yield "protocol 'clusters' needs clusters, as in [['a', 'b'], ['c']]"
+    if s.protocol == "sampled" and s.size is None:
+        yield "protocol 'sampled' needs size: how many attributes each is asked"
+    if s.protocol == "planned" and (s.people is None or s.epsilon is None):
+        yield "protocol 'planned' needs epsilon and people, the expected number"
+    elif s.protocol == "planned" and not 1e-9 <= _number(s.epsilon) < float("inf"):
+        yield f"epsilon = {s.epsilon}: a plan needs one positive number"
+    if isinstance(s.people, int) and s.people < 1:
+        yield f"people = {s.people}: expect at least one"
+    if s.protocol in PROTOCOLS:
+        for key, protocol in _GOES_WITH.items():
+            if getattr(s, key) is not None and s.protocol != protocol:
+                yield f"{key} goes with protocol {protocol!r}, not {s.protocol!r}"
+
+
+def making_faults(
+    given: Mapping[str, Any], names: Sequence[str], public: Sequence[str]
+) -> Iterator[str]:
+    """Everything that keeps settings from making a design of attributes of these names.
+
+    >>> list(making_faults({"p": 2.0, "ordered": "odd"}, ["a"], []))[0]
+    "ordered='odd': choose 'constant' or 'banded'"
+    """
+    s, private = _filled(given), [name for name in names if name not in public]
+    for key, choices in _CHOICES.items():
+        value = getattr(s, key)
+        if value is not None and value not in choices:
+            yield f"{key}={value!r}: choose {' or '.join(map(repr, choices))}"
+    if s.protocol in ("independent", "joint", "clusters") and (s.p is None) == (s.epsilon is None):
+        yield "give p or epsilon, exactly one of them"
+    if s.protocol in ("sampled", "planned") and s.p is not None:
+        yield f"protocol {s.protocol!r} needs epsilon, and takes no p"
+    if isinstance(s.p, int | float) and not 0 < s.p < 1:
+        yield f"p={s.p} must lie strictly between 0 (nothing learnt) and 1 (ε = ∞)"
+    each = s.epsilon if isinstance(s.epsilon, Mapping) else {}
+    if each and s.protocol in PROTOCOLS and s.protocol != "independent":
+        yield "one ε per attribute goes with protocol 'independent'"
+    spent = [s.epsilon, *each.values()] if s.protocol != "planned" else each.values()
+    for epsilon in spent:
+        if isinstance(epsilon, int | float) and not 0 < epsilon < float("inf"):
+            yield f"ε={epsilon} must be a positive number"
+    if isinstance(s.size, int) and private and not 1 <= s.size <= len(private):
+        yield f"size={s.size}: a person can be asked between 1 and {len(private)} attributes"
+    lists = s.clusters if isinstance(s.clusters, list | tuple) else ()
+    held = Counter(name for cluster in lists for name in cluster if isinstance(name, str))
+    for key, found in (("epsilon", each), ("clusters", held)):
+        for name in found:
+            if name not in names:
+                hint = did_you_mean(name, names) or "."
+                yield f"{key}: there is no attribute {name!r}{hint} Known: {known(names)}"
+        left = [name for name in private if name not in found]
+        if found and left:
+            yield f"{key}: {known(left)} has none; every attribute needs one"
+    twice = [name for name, times in held.items() if times > 1]
+    if twice:
+        yield f"the clusters name {known(twice)} twice; each belongs in one of them"
+
+
+def _filled(given: Mapping[str, Any]) -> Any:
+    """Settings that need not be valid, with what is left out filled in."""
+    return SimpleNamespace(**{**{each.name: each.default for each in fields(Settings)}, **given})
+
+
+def _number(epsilon: object) -> float:
     return epsilon if isinstance(epsilon, int | float) else 0.0

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from mdrr.domain import Attribute, Domain, known
+from mdrr.attribute import Attribute, attribute_faults, known
+from mdrr.domain import Domain
 from mdrr.errors import MdrrError, SchemaError, did_you_mean
 from mdrr.settings import Settings as Settings
+from mdrr.settings import making_faults, setting_faults
 
 TEXTS = ("title", "introduction", "purpose", "consent", "retention", "contact")
 """What a survey says to the people it asks, beside its questions."""
@@ -29,6 +32,7 @@ ENGLISH = "en"
 
 _ATTRIBUTE_KEYS = ("name", "kind", "categories", "edges", "missing", "public", "question", "labels")
 _SURVEY_KEYS = (*TEXTS, "languages", "design", "attributes")
+_SETTINGS = tuple(each.name for each in fields(Settings))
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
@@ -102,11 +106,8 @@ class Survey:
         object.__setattr__(self, "questions", tuple(self.questions))
         object.__setattr__(self, "translations", tuple(self.translations))
         self.domain  # noqa: B018  made now, so that a bad one is refused now
-        for language in self.languages:
-            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-                raise SchemaError(f"{language!r} is no language. Write it as in 'en' or 'pt-BR'")
-            if self.languages.count(language) > 1:
-                raise SchemaError(f"languages: {language!r} is named twice")
+        for fault in language_faults(self.languages):
+            raise SchemaError(fault)
         for other in self.translations:
             if other.domain != self.domain:
                 raise SchemaError(f"the survey in {other.language!r} asks something else")
@@ -141,16 +142,15 @@ class Survey:
         Arguments:
             path: a TOML file; an error names it, the table and the key.
         """
-        return cls.from_toml(Path(path).read_text(encoding="utf-8"), str(path))
+        return cls.from_toml(Path(path).read_text(encoding="utf-8-sig"), str(path))
 
     @classmethod
     def from_toml(cls, text: str, where: str = "the survey") -> Self:
         """Read a survey from TOML text; `where` stands at the head of errors."""
         try:
-            content = tomllib.loads(text)
+            return cls.from_dict(tomllib.loads(text), where)
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"{where}: not TOML: {error}") from None
-        return cls.from_dict(content, where)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
@@ -174,11 +174,24 @@ def problems(text: str) -> list[str]:
         return [f"not TOML: {error}"]
     found: list[str] = []
     survey = _survey(Survey, content, found)
+    listed = [each for each in _list(content) if isinstance(each, Mapping) and "name" in each]
+    names = [each["name"] for each in listed]
+    public = [each["name"] for each in listed if each.get("public") is True]
+    if names and len(public) == len(names):
+        found.append("all attributes are public, so there is nothing to randomize")
+    if isinstance(content.get("design"), Mapping):
+        given = {key: content["design"][key] for key in _SETTINGS if key in content["design"]}
+        found += [f"[design]: {fault}" for fault in making_faults(given, names, public)]
     # A planned design exists for every ε that settings take, and planning takes a while.
-    if survey is not None and survey.settings and survey.settings.protocol != "planned":
+    if not found and survey.settings and survey.settings.protocol != "planned":
         with _noting(found, "[design]"):
             survey.settings.make(survey.domain)
     return found
+
+
+def _list(content: Mapping[str, Any]) -> list[Any]:
+    listed = content.get("attributes")
+    return listed if isinstance(listed, list) else []
 
 
 def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> Any:
@@ -186,12 +199,14 @@ def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> An
     _only(content, _SURVEY_KEYS, found)
     languages = _languages(content, found)
     texts = {key: _texts(content, key, languages, found) for key in TEXTS}
-    listed = content.get("attributes")
-    questions = []
-    if isinstance(listed, list) and listed:
-        questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
-    else:
+    listed = _list(content)
+    questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
+    if not listed:
         found.append("no [[attributes]]. Declare one table per question")
+    named = Counter(
+        str(each["name"]) for each in listed if isinstance(each, Mapping) and "name" in each
+    )
+    found += [f"the attribute {n!r} is declared twice" for n, times in named.items() if times > 1]
     settings = None
     with _noting(found, "[design]"):
         settings = _settings(content["design"], found) if "design" in content else None
@@ -219,12 +234,22 @@ def _noting(found: list[str], where: str = "") -> Iterator[None]:
         found.append(f"{where}: {error}" if where else str(error))
 
 
+def language_faults(languages: Sequence[str]) -> Iterator[str]:
+    """Everything that is wrong with a survey's languages."""
+    for language, times in Counter(languages).items():
+        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+            yield f"{language!r} is no language. Write it as in 'en' or 'pt-BR'"
+        if times > 1:
+            yield f"languages: {language!r} is named twice"
+
+
 def _languages(content: Mapping[str, Any], found: list[str]) -> list[str]:
     given = content.get("languages", [ENGLISH])
-    if isinstance(given, list) and given and all(isinstance(each, str) for each in given):
-        return given
-    found.append(f"languages = {given!r} is not a list of languages, as in ['en', 'de']")
-    return [ENGLISH]
+    if not (isinstance(given, list) and given and all(isinstance(each, str) for each in given)):
+        found.append(f"languages = {given!r} is not a list of languages, as in ['en', 'de']")
+        return [ENGLISH]
+    found += language_faults(given)
+    return list(dict.fromkeys(given))
 
 
 def _question(content: Any, number: int, languages: list[str], found: list[str]) -> list[Question]:
@@ -238,25 +263,31 @@ def _question(content: Any, number: int, languages: list[str], found: list[str])
     else:
         _only(content, _ATTRIBUTE_KEYS, inside)
         texts = _texts(content, "question", languages, inside)
-        with _noting(inside):
-            for key in ("categories", "edges"):
-                if key in content and not isinstance(content[key], list):
-                    raise SchemaError(f"{key} = {content[key]!r} is not a list")
-            kind = {"kind": "numeric"} if "edges" in content else {}
-            attribute = Attribute.from_dict({**kind, **content})
-            labels = _labels(content.get("labels", {}), attribute, languages, inside)
+        bad = [key for key in ("categories", "edges") if not isinstance(content.get(key, []), list)]
+        inside += [f"{key} = {content[key]!r} is not a list" for key in bad]
+        described = {
+            key: content[key] for key in content if key not in ("question", "labels", *bad)
+        }
+        kind = {"kind": "numeric"} if "edges" in content else {}
+        wrong = [] if bad else attribute_faults({**kind, **described})
+        inside += wrong
+        attribute = None if inside else Attribute.from_dict({**kind, **described})
+        categories = described.get("categories", []) if attribute is None else attribute.categories
+        labels = _labels(content.get("labels", {}), categories, languages, inside)
+        if attribute is not None and not inside:
             made = [Question(attribute, *each) for each in zip(texts, labels, strict=True)]
     found += [f"{where}: {problem}" for problem in inside]
     return made
 
 
 def _labels(
-    given: object, attribute: Attribute, languages: list[str], found: list[str]
+    given: object, categories: Sequence[Any], languages: list[str], found: list[str]
 ) -> list[tuple[str, ...]]:
     """The words for each category; a boolean or integer category is a key in its TOML spelling."""
-    keys = [str(c).lower() if isinstance(c, bool) else str(c) for c in attribute.categories]
+    keys = [str(c).lower() if isinstance(c, bool) else str(c) for c in categories]
     if not isinstance(given, Mapping):
-        raise SchemaError('labels must be a table, as in labels = { F = "Female" }')
+        found.append('labels must be a table, as in labels = { F = "Female" }')
+        return []
     found += [
         f"labels: {key!r} is not a category{did_you_mean(key, keys)}"
         for key in given
@@ -276,13 +307,15 @@ def _settings(content: object, found: list[str]) -> Settings | None:
     if not isinstance(content, Mapping):
         raise SchemaError("not a table")
     inside: list[str] = []
-    _only(content, tuple(f.name for f in fields(Settings)), inside)
-    found += [f"[design]: {problem}" for problem in inside]
+    _only(content, _SETTINGS, inside)
+    inside += setting_faults({key: content[key] for key in _SETTINGS if key in content})
     clusters = content.get("clusters")
     if clusters is not None:
         if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
-            raise SchemaError("clusters is a list of lists, as in [['a', 'b'], ['c']]")
-        clusters = tuple(tuple(cluster) for cluster in clusters)
+            inside.append("clusters is a list of lists, as in [['a', 'b'], ['c']]")
+        else:
+            clusters = tuple(tuple(cluster) for cluster in clusters)
+    found += [f"[design]: {problem}" for problem in inside]
     return None if inside else Settings(**{**content, "clusters": clusters})
 
 

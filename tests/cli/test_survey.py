@@ -90,6 +90,89 @@ kin = "ordinal"
     assert fields["people"] == []
 
 
+MANY = """
+languages = ["en", "en", "x-"]
+[design]
+protocol = "clusters"
+clusters = [["a", "nope"], ["a"]]
+p = 2
+epsilon = -1
+people = 0
+size = 4
+odd = 1
+[[attributes]]
+name = "a"
+kind = "nominl"
+public = "yes"
+categories = ["x", "x"]
+labels = { q = "Q" }
+[[attributes]]
+name = "a"
+edges = [0, "one", "two"]
+kind = "odd"
+[[attributes]]
+name = "b"
+categories = ["x", "y\\u0007"]
+missing = "?"
+"""
+
+
+def test_no_problem_hides_another(folder):
+    Path("bad.toml").write_text(MANY, encoding="utf-8")
+    found = json.loads(run("survey check bad.toml --json").stdout)["problems"]
+    for part in (
+        "languages: 'en' is named twice",
+        "'x-' is no language",
+        "attribute 1 ('a'): 'a' has kind 'nominl'",
+        "attribute 1 ('a'): 'a': public is true or false",
+        "attribute 1 ('a'): 'a' lists the category 'x' twice",
+        "attribute 1 ('a'): labels: 'q' is not a category",
+        "attribute 2 ('a'): the edge 'one' is not a number",
+        "attribute 2 ('a'): the edge 'two' is not a number",
+        "attribute 2 ('a'): 'a' has kind 'odd'",
+        "attribute 3 ('b'): 'b': the category 'y\\x07' has a control character",
+        "attribute 3 ('b'): 'b' declares missing='?'",
+        "the attribute 'a' is declared twice",
+        "[design]: there is no key 'odd'",
+        "[design]: people = 0",
+        "[design]: size goes with protocol 'sampled'",
+        "[design]: give p or epsilon",
+        "[design]: p=2 must lie strictly between",
+        "[design]: ε=-1 must be a positive number",
+        "[design]: size=4: a person can be asked between",
+        "[design]: clusters: there is no attribute 'nope'",
+        "[design]: clusters: 'b' has none",
+        "[design]: the clusters name 'a' twice",
+    ):
+        [_] = [problem for problem in found if problem.startswith(part)]
+    assert len(found) == 22
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"\xff\xfe", "not text in UTF-8"),
+        (b"a = " + b"[" * 5000, "nested too deeply"),
+        (b"", "no [[attributes]]"),
+        (b"title = 'x", "not TOML"),
+        (b"[design]\nprotocol = 'planned'\nepsilon = 1\npeople = 5\n[[attributes]]\nname = 'a'\n"
+         b"categories = ['x', 'y']\npublic = true", "all attributes are public"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_survey_is_a_problem_and_named(folder, content, problem):
+    Path("odd.toml").write_bytes(content)
+    result = run("survey check odd.toml")
+    assert (result.exit_code, result.stderr) == (1, "")
+    assert f"odd.toml: {problem}" in result.stdout
+
+
+def test_a_byte_order_mark_is_no_problem(folder):
+    text = Path("survey.toml").read_bytes()
+    Path("marked.toml").write_bytes(b"\xef\xbb\xbf" + text)
+    assert done("survey check marked.toml") == done("survey check survey.toml")
+    assert done("survey preview marked.toml") == done("survey preview survey.toml")
+
+
 def test_check_finds_every_misfit_by_row_and_prints_no_answer(draft):
     lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
     lines[1] = "sometimes,30,0,True,s"

@@ -64,7 +64,12 @@ def check(
     from mdrr.misfits import misfits
     from mdrr.survey import problems
 
-    found = problems(survey.read_text(encoding="utf-8"))
+    try:
+        found = problems(survey.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        found = ["not text in UTF-8. Save it as UTF-8"]
+    except RecursionError:
+        found = ["nested too deeply to be read"]
     read = None if found else load_survey(survey)
     bad = []
     if people is not None and read is not None:
