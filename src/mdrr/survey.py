@@ -308,13 +308,13 @@ def _settings(content: object, found: list[str]) -> Settings | None:
         raise SchemaError("not a table")
     inside: list[str] = []
     _only(content, _SETTINGS, inside)
-    inside += setting_faults({key: content[key] for key in _SETTINGS if key in content})
     clusters = content.get("clusters")
     if clusters is not None:
         if not isinstance(clusters, list) or not all(isinstance(c, list) for c in clusters):
             inside.append("clusters is a list of lists, as in [['a', 'b'], ['c']]")
         else:
             clusters = tuple(tuple(cluster) for cluster in clusters)
+    inside += setting_faults({key: content[key] for key in _SETTINGS if key in content})
     found += [f"[design]: {problem}" for problem in inside]
     return None if inside else Settings(**{**content, "clusters": clusters})
 

@@ -82,11 +82,11 @@ kin = "ordinal"
         "attribute 2 ('b'): labels: 'z' is not a category",
         "attribute 2 ('b'): labels: the words for 'x' are not text",
         "attribute 2 ('b'): there is no key 'kin'",
-        "7 problems.",
+        "8 problems.",
     ):
         assert part in result.stdout
     fields = json.loads(run("survey check bad.toml people.csv --json").stdout)
-    assert len(fields["problems"]) == 7
+    assert len(fields["problems"]) == 8
     assert fields["people"] == []
 
 
