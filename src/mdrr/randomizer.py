@@ -2,11 +2,16 @@
 
 Record i uses bytes [i·k, (i+1)·k) of the stream, with k the design's `record_bytes`, in the order
 in which `respond` reads them. How the records are cut into chunks changes nothing.
+
+Chunks are small enough to stay in the processor's cache. From the system's source each draws bytes
+under a key of its own, so that chunks need not wait for each other and all cores work.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -22,6 +27,9 @@ from mdrr.source import Source, SystemSource
 Codes: TypeAlias = npt.NDArray[Any]
 
 _CHUNK = 1 << 16
+_EACH = 1 << 10
+"""People that a chunk has at least for each questionnaire of the design."""
+_LARGEST = 1 << 21
 
 
 def smallest_unsigned(size: int) -> np.dtype[Any]:
@@ -82,12 +90,20 @@ def randomize_codes(
         raise SchemaError(f"{len(codes)} columns of codes for {len(domain)} attributes")
     columns = code_columns(codes, domain.names, domain.shape, SchemaError)
     n = len(columns[0])
-    parts: list[list[Batch]] = [[] for _ in design.questionnaires]
-    for start in range(0, max(n, 1), _CHUNK):
-        chunk = [column[start : start + _CHUNK] for column in columns]
-        for part, batch in zip(parts, _chunk(chunk, design, source), strict=True):
-            part.append(Batch(batch.rows + start, batch.codes))
-    return Reports(design.fingerprint, n, tuple(_joined(part) for part in parts))
+    size = min(max(_CHUNK, _EACH * len(design.questionnaires)), _LARGEST)
+
+    def part(start: int) -> list[Batch]:
+        batches = _chunk([column[start : start + size] for column in columns], design, source)
+        return [Batch(batch.rows + start, batch.codes) for batch in batches]
+
+    starts = range(0, max(n, 1), size)
+    if len(starts) > 1 and isinstance(source, SystemSource):
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = list(pool.map(part, starts))
+    else:
+        parts = [part(start) for start in starts]
+    joined = (_joined(batches) for batches in zip(*parts, strict=True))
+    return Reports(design.fingerprint, n, tuple(joined))
 
 
 def code_columns(
@@ -124,10 +140,12 @@ def _chunk(columns: list[Codes], design: Design, source: Source) -> list[Batch]:
     stream = stream.reshape(count, design.record_bytes)
     asked = [np.arange(count)]
     if len(design.questionnaires) > 1:
-        weights = np.array(list(accumulate(q.weight for q in design.questionnaires)), np.uint64)
-        chosen = np.searchsorted(weights, _uniform(stream, 0, offset), side="right")
+        drawn = _uniform(stream, 0, offset)
+        ends = np.array(list(accumulate(q.weight for q in design.questionnaires)))[:-1]
+        chosen = np.searchsorted(ends.astype(drawn.dtype), drawn, side="right")
+        chosen = chosen.astype(smallest_unsigned(len(ends) + 1))  # small ones are sorted faster
         order = np.argsort(chosen, kind="stable")
-        asked = np.split(order, np.searchsorted(chosen[order], np.arange(1, len(weights))))
+        asked = np.split(order, np.searchsorted(chosen[order], np.arange(1, len(ends) + 1)))
     return [
         Batch(rows, _randomized(columns, rows, stream, offset, questionnaire.clusters, design))
         for rows, questionnaire in zip(asked, design.questionnaires, strict=True)
@@ -143,27 +161,32 @@ def _randomized(
     design: Design,
 ) -> tuple[Codes, ...]:
     """What the people in some rows report of each cluster, by their bytes from the offset on."""
-    if len(rows) < len(stream):
-        columns, stream = [column[rows] for column in columns], stream[rows]
+    everyone = len(rows) == len(stream)
+    stream = stream if everyone else stream[rows]
     found = []
     for cluster in clusters:
         asked = [columns[design.domain.index(name)] for name in cluster.attributes]
-        true = cells_of(asked, design.shape(cluster))
+        asked = asked if everyone else [column[rows] for column in asked]
+        true = asked[0] if len(asked) == 1 else cells_of(asked, design.shape(cluster))
         width = draw_bytes(cluster.matrix.total)
         reported = cluster.matrix.draw(true, _uniform(stream, offset, width))
-        found.append(reported.astype(smallest_unsigned(cluster.matrix.outcomes)))
+        found.append(reported.astype(smallest_unsigned(cluster.matrix.outcomes), copy=False))
         offset += width
     return tuple(found)
 
 
-def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> npt.NDArray[np.uint64]:
+def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
     """The little-endian integers in columns [offset, offset + width) of the stream."""
-    padded = np.zeros((len(stream), 8), dtype=np.uint8)
-    padded[:, :width] = stream[:, offset : offset + width]
-    return padded.view("<u8").reshape(-1)
+    if width == 6:
+        low, high = _uniform(stream, offset, 4), _uniform(stream, offset + 4, 2)
+        return np.asarray(low | high.astype(np.uint64) << np.uint64(32))
+    if not (width and len(stream)):
+        return np.zeros(len(stream), f"<u{width or 1}")
+    strides = stream.strides[:1]
+    return np.ndarray(len(stream), f"<u{width}", stream, offset, strides).copy()
 
 
-def _joined(batches: list[Batch]) -> Batch:
+def _joined(batches: Sequence[Batch]) -> Batch:
     codes = zip(*(batch.codes for batch in batches), strict=True)
     rows = np.concatenate([batch.rows for batch in batches])
     return Batch(rows, tuple(np.concatenate(parts) for parts in codes))

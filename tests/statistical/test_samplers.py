@@ -225,9 +225,9 @@ right_search = np.searchsorted
 
 def always_even(weights, values, side="left"):
     """Questionnaires given out equally often, whatever their weights."""
-    if len(weights) != 3 or weights[-1] != 2**16:
+    if len(weights) != 2:  # those of three questionnaires but the last
         return right_search(weights, values, side=side)
-    return np.asarray(values) % np.uint64(3)
+    return np.asarray(values) % 3
 
 
 def always_even_single(weights, value):
