@@ -96,3 +96,31 @@ def test_a_table_with_nothing_to_ask_is_refused():
         draft(pl.DataFrame({"a": ["x", "x"]}))
     with pytest.raises(SchemaError, match="no rows"):
         draft(pl.DataFrame({"a": []}))
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (["60,5", "70,1", " 80"], "decimal comma or with blanks"),
+        ([1e308, -1e308, 0.0], "too large to be binned"),
+        ([1e16, 10000000000000002.0, 1e16], "too large or too close"),
+        (["a\nb", "c", "c"], "cannot be shown on one line"),
+    ],
+)
+def test_columns_that_no_question_fits_are_left_out_with_the_reason(values, why):
+    made = draft(pl.DataFrame({"sex": ["F", "M", "F"], "odd": values}))
+    assert made.asked == ("sex",)
+    [(name, said)] = made.left
+    assert name == "odd"
+    assert why in said
+    Survey.from_toml(made.text)
+
+
+def test_columns_without_a_name_are_left_out():
+    people = pl.read_csv(b"sex,,\nF,1,2\nM,2,1\n")
+    assert draft(people).left == (("", "it has no name"),) * 2
+
+
+def test_the_smallest_numbers_have_edges():
+    made = draft(pl.DataFrame({"a": [5e-324, 1e-323]}))
+    assert Survey.from_toml(made.text).domain.names == ("a",)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mdrr.attribute import attribute_faults, edge_text
 from mdrr.columns import require
-from mdrr.domain import Attribute, edge_text
 from mdrr.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LEAK = (
 _NO_ANSWER = "no answer"
 _IDENTIFIER = 0.9
 _BINS = 8
+_LARGEST = 1e300
+_LOCAL_NUMBER = re.compile(r"\s*[-+]?\d+([.,]\d+)?\s*")
 
 _HEAD = """\
 # A draft: read every line of it. mdrr survey check lists what is wrong with it.
@@ -86,13 +89,18 @@ def draft(people: pl.DataFrame, title: str = "A survey") -> Draft:
     if people.height == 0:
         raise SchemaError("the file has no rows: there is nothing to read types from")
     blocks, asked, left, read = [], [], [], []
-    for name in people.columns:
-        lines, why = _question(people[name])
-        try:
-            if not why:
-                Attribute.from_dict({"name": name, **_parsed(lines)})
-        except SchemaError:
-            lines, why = [], "its name or a value cannot be shown on one line"
+    for column in people.columns:
+        name, (lines, why) = column, _question(people[column])
+        if not name or name.startswith("_duplicated_"):  # so Polars calls a second one
+            name, lines, why = "", [], "it has no name"
+        elif not why and (faults := attribute_faults({"name": name, **_parsed(lines)})):
+            unreadable = any("control character" in fault for fault in faults)
+            told = (
+                "cannot be shown on one line"
+                if unreadable
+                else "is too large or too close to others"
+            )
+            lines, why = [], f"its name or a value {told}. Declare it yourself"
         if why:
             left.append((name, why))
             comments = [f"# {name!a} is left out: {why}.", *(f"# {line}" for line in lines)]
@@ -142,7 +150,13 @@ def _question(column: pl.Series) -> tuple[list[str], str]:
         why = "its values are nearly all different, so it looks like an identifier. If it is a "
         return _binned(values, gaps), f"{why}measurement, declare it as below" * nearly_all
     if column.dtype.is_float():
+        if max(abs(values[0]), abs(values[-1])) > _LARGEST:
+            return [], "its numbers are too large to be binned. Declare its edges yourself"
         return _binned(values, gaps), ""
+    if all(map(_LOCAL_NUMBER.fullmatch, map(str, values))):
+        return [], (
+            "its numbers are written with a decimal comma or with blanks. Write them as in 3.5"
+        )
     if nearly_all:
         return [], "its values are nearly all different, so it looks like an identifier"
     if len(values) > MOST_LABELS:
@@ -180,7 +194,7 @@ def _binned(values: list[float], gaps: bool) -> list[str]:
     >>> _binned([17, 90], False)
     ['edges = [10, 20, 30, 40, 50, 60, 70, 80, 90]']
     """
-    span = (values[-1] - values[0]) / _BINS
+    span = max((values[-1] - values[0]) / _BINS, 1e-300)
     tens = 10.0 ** math.floor(math.log10(span))
     step = next(k * tens for k in (1, 2, 5, 10) if k * tens >= span)
     first, last = math.floor(values[0] / step), math.ceil(values[-1] / step)

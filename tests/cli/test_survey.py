@@ -40,10 +40,16 @@ def test_init_drafts_a_survey_and_warns_of_the_leak(folder):
     [
         ("p.xlsx", b"x", "give the people as CSV or TSV"),
         ("p.csv", b"a;b\n1;2\n", "semicolons"),
-        ("p.csv", b"a,b\n1,secret,3\n", "cannot be read as a table"),
-        ("p.csv", b"a\n\xff\xfe\n", "cannot be read as a table"),
+        ("p.csv", b"a;b\n1,5;secret\n", "semicolons"),
+        ("p.csv", b"a\tb\n1\tsecret\n", "Name it .tsv"),
+        ("p.csv", b"a,b\n1,secret,3\n", "row 2: more fields than the first row names"),
+        ("p.csv", b"a\n\xff\xfe\n", "row 2: not text in UTF-8"),
+        ("p.csv", b"a,b\n1,2\nsecret\n", "row 3: fewer fields than the first row names"),
+        ("p.csv", b'a,b\n1,"secret\n', "row 2: a quotation mark is not closed"),
+        ("p.csv", b"a,a\n1,secret\n", "the first row names 'a' 2 times"),
         ("p.csv", b"a,b\n", "no rows"),
-        ("p.csv", b"", "cannot be read as a table"),
+        ("p.csv", b"", "nothing is in its first row"),
+        ("p.csv.gz", b"\x1f\x8bsecret", "not whole"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused(folder, name, content, complaint):
@@ -191,6 +197,37 @@ def test_check_finds_every_misfit_by_row_and_prints_no_answer(draft):
         assert value not in result.stdout + result.stderr
     fields = json.loads(run("survey check survey.toml people.csv --json").stdout)
     assert [each["rows"] for each in fields["people"]] == [[2], [6], [7], [6], [7]]
+
+
+def test_check_finds_broken_rows_and_wrong_answers_at_once(draft):
+    """A row that is broken is named once; the others are checked as well."""
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    lines[0] += ",note,note"
+    lines[1:] = [f"{line},," for line in lines[1:]]
+    lines[2] = "yes"
+    lines[3] += ",more"
+    lines[4] = "sometimes,30,0,True,s,,"
+    text = "\n".join(lines) + "\n"
+    Path("people.csv").write_bytes(text.encode() + b"\xff,30,0,True,s,,\n")
+    found = json.loads(run("survey check survey.toml people.csv --json").stdout)["people"]
+    assert [(each["attribute"], each["rows"]) for each in found] == [
+        (None, []),
+        (None, [3]),
+        (None, [4]),
+        (None, [len(lines) + 1]),
+        ("smokes", [5]),
+    ]
+    said = run("survey check survey.toml people.csv").stdout
+    assert "people.csv: row 3: fewer fields than the first row names" in said
+    assert "people.csv: the first row names 'note' 2 times" in said
+
+
+def test_people_that_are_no_table_are_one_problem(draft):
+    Path("people.parquet").write_bytes(b"no parquet")
+    assert "this is no Parquet file" in run("survey check survey.toml people.parquet").stdout
+    Path("semicolons.csv").write_text("smokes;age\nno;3\n", encoding="utf-8")
+    assert "1 problem." in run("survey check survey.toml semicolons.csv").stdout
+    assert "is a folder" in refusal("survey check survey.toml .")
 
 
 def test_a_settings_problem_of_the_design_is_found(folder):

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
 
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_survey
 from mdrr.cli.options import AsJson, Out
+from mdrr.cli.people import read_table, read_what_can_be, said
 from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from mdrr.design import Design
+    from mdrr.misfits import Misfit
     from mdrr.survey import Survey
 
-_SHOWN_ROWS = 10
 _MOST_ROWS = 10_000
 
 DraftFile = Annotated[Path, Argument(help="The survey file (TOML).")]
@@ -45,7 +44,8 @@ def init(
     made = draft(read_table(people), title or people.stem)
     Survey.from_toml(made.text, str(out))
     write_text(out, made.text)
-    print_text(f"Wrote {out}, {len(made.asked)} questions: {', '.join(made.asked)}.")
+    plural = "" if len(made.asked) == 1 else "s"
+    print_text(f"Wrote {out}, {len(made.asked)} question{plural}: {', '.join(made.asked)}.")
     for name, why in made.left:
         print_text(f"Left out {name!a}: {why}.")
     if made.read:
@@ -71,15 +71,18 @@ def check(
     except RecursionError:
         found = ["nested too deeply to be read"]
     read = None if found else load_survey(survey)
-    bad = []
+    bad: list[Misfit] = []
     if people is not None and read is not None:
-        bad = misfits(read_table(people, typed=False), read.domain)
+        table, bad = read_what_can_be(people)
+        broken = {row for each in bad for row in each.rows}
+        if table is not None:
+            bad += misfits(table, read.domain, leave_out=broken)
     advice = [] if read is None else _advice(read)
     header = 0 if people is None or people.suffix.lower() in (".parquet", ".pq") else 1
     if as_json:
         rows = [
             {
-                "attribute": each.attribute,
+                "attribute": each.attribute or None,
                 "problem": each.what,
                 "people": len(each.rows),
                 "rows": [row + header for row in each.rows[:_MOST_ROWS]],
@@ -91,7 +94,7 @@ def check(
         for problem in found:
             print_text(f"{survey}: {problem}")
         for each in bad:
-            print_text(f"{people}: {each.attribute!a}: {_rows(each.rows, header)}{each.what}")
+            print_text(f"{people}: {said(each, header)}")
         for line in advice:
             print_text(f"Advice: {line}")
         if people is not None and read is None:
@@ -212,42 +215,6 @@ def say_design(design: Design, people: int | None) -> None:
             print_text(GUESSED)
     for sentence in in_words(design):
         print_text(f"• {sentence}")
-
-
-def read_table(path: Path, *, typed: bool = True) -> pl.DataFrame:
-    """A table of people as a Polars frame; an error repeats nothing that the file holds."""
-    from mdrr.columns import require
-
-    polars = require("polars", "frames")
-    name = path.name.lower().removesuffix(".gz")
-    if not path.is_file():
-        raise FileNotFoundError(2, "there is no such file", str(path))
-    try:
-        if name.endswith((".parquet", ".pq")) and not typed:
-            return cast("pl.DataFrame", polars.read_parquet(path))
-        if not name.endswith((".csv", ".tsv")):
-            kinds = "CSV or TSV" if typed else "CSV, TSV or Parquet"
-            raise MdrrError(f"{path}: give the people as {kinds}")
-        tab = "\t" if name.endswith(".tsv") else ","
-        types = {"infer_schema_length": None} if typed else {"infer_schema": False}
-        frame: pl.DataFrame = polars.read_csv(path, separator=tab, **types)
-    except polars.exceptions.PolarsError:
-        raise MdrrError(
-            f"{path} cannot be read as a table in UTF-8. Give every row as many fields as the "
-            "first one, which names the columns"
-        ) from None
-    if frame.width == 1 and ";" in frame.columns[0]:
-        raise MdrrError(f"{path} has semicolons between its fields. Write it with commas")
-    return frame
-
-
-def _rows(rows: tuple[int, ...], header: int) -> str:
-    """Which rows of a file, the first few."""
-    if not rows:
-        return ""
-    shown = ", ".join(f"{row + header:,}" for row in rows[:_SHOWN_ROWS])
-    more = f" and {len(rows) - _SHOWN_ROWS:,} more" if len(rows) > _SHOWN_ROWS else ""
-    return f"row{'s' if len(rows) > 1 else ''} {shown}{more}: "
 
 
 def _advice(read: Survey) -> list[str]:
