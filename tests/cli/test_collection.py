@@ -5,10 +5,12 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -339,8 +341,48 @@ def test_serving_an_empty_database_says_what_to_do(folder):
     assert "has no surveys yet. Add one with: mdrr survey open" in err
 
 
+def test_a_port_or_host_that_cannot_be_had_is_one_line(frozen):
+    opened("--no-invitations")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert f"port {port} is in use" in refusal(f"serve --port {port}")
+    for host in ("192.0.2.1", "no-such-host.invalid"):
+        assert f"{host} is no address of this machine" in refusal(f"serve --host {host} --port 0")
+
+
+def test_an_address_that_is_none_leaves_no_survey_behind(frozen):
+    for url in ("survey.example.org", "ftp://x.org", "https://x.org/#a", "https://x.org/?q"):
+        said = refusal("survey", "open", "survey.json", "--no-invitations", "--url", url)
+        assert "is no address" in said
+    opened("--no-invitations", "--url", "https://x.org/here/")
+
+
+def test_serve_prints_links_that_can_be_answered(frozen, monkeypatch):
+    opened("--invitations", 1, "--blind", "--url", "http://127.0.0.1:8123")
+    invited = Link.parse(Path("invitations.txt").read_text().strip())
+    monkeypatch.setattr("mdrr.server.app.serve", lambda *words, **more: None)
+    monkeypatch.setattr("mdrr.cli.crowd.free_port", lambda host, port: 8123)
+    said = run("serve --port 8123").stderr
+    assert str(replace(invited, invitation=None)) in said
+
+
+def test_a_crowd_without_its_invitations_is_told_the_option(frozen):
+    opened("--invitations", 1)
+    with running(DATABASE) as (url, _):
+        link = Link(url, frozen.id, frozen.design.fingerprint)
+        assert "--invitations" in refusal("crowd", link, "--data", "people.csv")
+        other = replace(link, fingerprint="0" * 64)
+        assert "another design" in refusal("crowd", other, "--data", "people.csv")
+    done("survey close survey.json")
+    with running(DATABASE) as (url, _):
+        link = replace(link, base=url)
+        assert "does not take answers now" in refusal("crowd", link, "--data", "people.csv")
+
+
 def test_a_database_that_cannot_be_opened_is_named(frozen):
-    assert "cannot be opened" in refusal(
+    assert "Check that its folder exists" in refusal(
         "survey open survey.json --no-invitations --database sqlite:///no/such/folder/x.db"
     )
     assert Store(DATABASE).states() == {}

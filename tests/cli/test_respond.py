@@ -134,6 +134,95 @@ def test_a_blind_invitation_is_signed_before_the_questions_and_once(survey, monk
     assert answers() == 1
 
 
+STILL = "You can still answer: give the same command again, on this device"
+EXCHANGED = "no answer was sent, only your invitation, in exchange for a blind signature"
+
+
+@pytest.fixture
+def blind_link(survey):
+    done("survey open survey.json --invitations 1 --blind")
+    with running(DATABASE) as (url, _):
+        yield replace(Link.parse(Path("invitations.txt").read_text().strip()), base=url)
+
+
+@pytest.mark.parametrize(
+    ("typed", "drawn"), [("1\n", False), (f"{ANSWERS}no\n", True), (ANSWERS, True)]
+)
+def test_who_breaks_off_is_told_what_was_sent_and_can_answer_later(link, typed, drawn):
+    first = respond(link, typed)
+    assert first.exit_code == 2
+    assert f"nothing was sent. {STILL}" in first.stderr
+    assert answers() == 0
+    later = respond(link, "yes\n" if drawn else f"{ANSWERS}yes\n")
+    assert later.exit_code == 0, later.stderr
+    assert answers() == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "drawn"), [("1\n", False), (f"{ANSWERS}no\n", True), (ANSWERS, True)]
+)
+def test_after_a_blind_exchange_it_is_not_said_that_nothing_was_sent(blind_link, typed, drawn):
+    first = respond(blind_link, typed)
+    assert first.exit_code == 2
+    assert f"{EXCHANGED}. {STILL}" in first.stderr
+    assert "nothing was sent" not in first.stderr
+    invitations = answer("survey status survey.json")["invitations"]
+    assert (answers(), invitations["used"]) == (0, 1)
+    later = respond(blind_link, "yes\n" if drawn else f"{ANSWERS}yes\n")
+    assert later.exit_code == 0, later.stderr
+    assert answers() == 1
+
+
+def test_ctrl_c_says_what_was_sent(blind_link, monkeypatch):
+    def stopped(self, size=-1):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mdrr.cli.respond._Asking.__getitem__", stopped)
+        result = respond(blind_link, "")
+    assert result.exit_code == 130
+    assert f"{EXCHANGED[0].upper()}{EXCHANGED[1:]}. {STILL}." in result.stderr
+    assert respond(blind_link, f"{ANSWERS}yes\n").exit_code == 0
+    assert answers() == 1
+
+
+def test_a_reply_that_is_lost_is_not_called_nothing(link, monkeypatch):
+    """Ctrl-C while the collector does not answer: the report may be there already."""
+    post = httpx.Client.post
+
+    def lost(self, url, **words):
+        post(self, url, **words)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(httpx.Client, "post", lost)
+        result = respond(link, f"{ANSWERS}yes\n")
+    assert "The report was sent, and the collector has not said that it has it" in result.stderr
+    assert respond(link, "yes\n").exit_code == 0
+    assert answers() == 1
+
+
+def test_an_exchange_that_fails_is_not_called_an_answer(blind_link, monkeypatch):
+    def away(self, url, **words):
+        raise httpx.ConnectError("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(httpx.Client, "post", away)
+        patch.setattr("time.sleep", lambda seconds: None)
+        result = respond(blind_link, "")
+    assert "did not exchange the invitation, and no answer was sent" in result.stderr
+    assert "Do you smoke?" not in result.stderr
+    assert respond(blind_link, f"{ANSWERS}yes\n").exit_code == 0
+
+
+def test_a_closed_survey_and_a_folder_that_cannot_be_used(link):
+    Path("taken").write_text("x", encoding="utf-8")
+    assert "--state" in refusal("respond", link, "--state", "taken/device")
+    assert "--state" in refusal("respond", link, "--state", "taken")
+    done("survey close survey.json")
+    assert "does not take answers now" in refusal("respond", link, "--state", "device")
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -88,7 +88,7 @@ def open_(
         )
     if no_invitations and (blind or out is not None):
         raise MdrrError("--blind and --out go with --invitations N")
-    held = load_frozen(frozen)
+    base, held = check_address(url), load_frozen(frozen)
     kind = "none" if no_invitations else "blind" if blind else "required"
     with opened(database) as store:
         if store.survey(held.id) is not None:
@@ -100,7 +100,7 @@ def open_(
         file = out or Path("invitations.txt")
         with secret_file(file, wanted=invitations is not None) as write:
             token = store.create(held, invitations=kind, signing_key=key)
-            link = _link(url, store.need(held.id))
+            link = link_to(base, store.need(held.id))
             if invitations is not None:
                 write(links_of(link, store.invite(held.id, invitations)))
             store.open(held.id)
@@ -149,9 +149,10 @@ def invite(
     url: Url = LOCAL_URL,
 ) -> None:
     """Make more invitations, and write their links to a file that only you can read."""
+    base = check_address(url)
     with opened(database) as store, secret_file(out) as write:
         held = store.need(survey_id(name))
-        write(links_of(_link(url, held), store.invite(held.id, count)))
+        write(links_of(link_to(base, held), store.invite(held.id, count)))
     print_text(f"Wrote {count:,} links to {out}.")
 
 
@@ -181,13 +182,27 @@ def _signing_key() -> bytes:
     return new_signing_key()
 
 
-def _link(url: str, held: Held) -> Link:
+def check_address(url: str) -> str:
+    """The address under which people reach the server, without a slash at its end."""
+    from mdrr.collector import CollectorError, Link
+
+    base = url.rstrip("/")
+    try:
+        whole = Link.parse(f"{base}/s/a").base == base
+    except CollectorError:
+        whole = False
+    if not whole:
+        raise MdrrError(f"--url {url} is no address, as in https://survey.example.org")
+    return base
+
+
+def link_to(base: str, held: Held) -> Link:
     """The link to a survey, without an invitation."""
     from mdrr.collector import Link
     from mdrr.server.blind import key_hash
 
     key = None if held.blind_key is None else key_hash(held.blind_key)
-    return Link(url.rstrip("/"), held.id, held.phase().design.fingerprint, key=key)
+    return Link(base, held.id, held.phase().design.fingerprint, key=key)
 
 
 def links_of(link: Link, tokens: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import re
 import socket
@@ -57,7 +58,7 @@ def crowd(
     if invitations is not None:
         links = [Link.parse(line) for line in invitations.read_text(encoding="utf-8").split()]
     with httpx.Client(timeout=30.0) as client:
-        asked = fetch(links[0], client)
+        asked = fetch(replace(links[0], invitation=links[0].invitation or "later"), client)
     people = _people(data, asked.design)
     if invitations is not None:
         n = min(n or len(links), len(links))
@@ -280,9 +281,25 @@ def served(database: str) -> Iterator[str]:
             server.wait()
 
 
-def free_port(host: str) -> int:
-    """A port that nobody listens on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+def free_port(host: str, port: int = 0) -> int:
+    """The port if it can be listened on, or any such port for 0; otherwise says why not."""
+    try:
+        [(family, kind, _, _, address), *_] = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            return int(probe.getsockname()[1])
+    except PermissionError:
+        raise MdrrError(f"you may not use port {port}. Choose one above 1023 with --port") from None
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise MdrrError(
+                f"port {port} is in use. Stop what runs there, or choose another with --port; 0 "
+                "takes a free one"
+            ) from None
+        raise MdrrError(
+            f"{host} is no address of this machine. Leave out --host, or give 0.0.0.0 for all its "
+            "addresses"
+        ) from None

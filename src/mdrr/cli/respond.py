@@ -6,17 +6,17 @@ report is kept until the collector has it, so that sending again never draws aga
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from mdrr.cli.kept import Kept
 from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.columns import require
 from mdrr.errors import DesignError, MdrrError
@@ -91,8 +91,8 @@ def _answer(
             "the link does not say which design it promises (#design=…). Use the whole link, "
             "between quotes"
         )
-    kept = _Kept.at(link, state)
-    with httpx.Client(timeout=30.0, follow_redirects=False) as client:
+    kept = Kept.at(link, state)
+    with _telling(kept), httpx.Client(timeout=30.0, follow_redirects=False) as client:
         asked = fetch(link, client)
         epsilon = asked.design.epsilon
         if most is not None and epsilon > most:
@@ -106,7 +106,9 @@ def _answer(
             _introduce(shown, asked)
             ticket = _ticket(asked, link, client, kept)
             words = {q.attribute.name: (q.text, list(q.labels)) for q in shown.questions}
-            drawn = randomize(_Asking(published, words), published)
+            drawn = randomize(
+                _Asking(published, words, f"{kept.sent_so_far()}. {STILL}"), published
+            )
             report = Report(drawn.fingerprint, drawn.questionnaire, drawn.codes, new_id())
             kept.write({**kept.read(), "report": report.to_dict()})
         else:
@@ -122,12 +124,25 @@ def _answer(
             _say(_APART)
         print("Type yes to send it: ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() != "yes":
-            raise MdrrError("nothing was sent. The same command offers the same report again")
+            raise MdrrError(f"{kept.sent_so_far()}. {STILL}. It offers the same report")
+        kept.write({**kept.read(), "tried": True})
         _post(link, "answers", body(report, ticket, asked.answer_bytes), client, 201)
         kept.write({"sent": True})
     print("Received. Thank you.")
 
 
+@contextmanager
+def _telling(kept: Kept) -> Iterator[None]:
+    """Say what was sent if the person breaks off."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sent = kept.sent_so_far()
+        _say(f"\n{sent[0].upper()}{sent[1:]}. {STILL}.")
+        raise
+
+
+STILL = "You can still answer: give the same command again, on this device"
 _APART = (
     "The report is sent without your invitation, and nothing in it tells which one you had. The "
     "time and your internet address still could: the server saw your invitation when you started. "
@@ -135,7 +150,7 @@ _APART = (
 )
 
 
-def _ticket(asked: Asked, link: Link, client: Any, kept: _Kept) -> str | None:
+def _ticket(asked: Asked, link: Link, client: Any, kept: Kept) -> str | None:
     """What goes with an answer: nothing, the invitation, or a signature that hides it."""
     from mdrr.collector import hide, unhide
 
@@ -175,58 +190,15 @@ def _post(link: Link, path: str, content: bytes, client: Any, wanted: int) -> An
         if reply.status_code not in AGAIN:
             raise CollectorError(said(reply.status_code, fields))
         time.sleep(pause)
+    if path == "sign":
+        raise CollectorError(
+            f"{link.base} did not exchange the invitation, and no answer was sent. Run the same "
+            "command later, on this device"
+        )
     raise CollectorError(
         f"{link.base} did not take the answer. It is kept: run the same command later, and the "
         "same report is sent"
     )
-
-
-class _Kept:
-    """A drawn report on this device, in a file that only its owner can read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @classmethod
-    def at(cls, link: Link, folder: Path | None) -> _Kept:
-        """Where the report to a survey is kept; refused if it was sent already."""
-        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        folder = folder or home / "mdrr"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        name = hashlib.sha256(f"{link.base}/{link.survey}/{link.fingerprint}".encode()).hexdigest()
-        kept = cls(folder / f"{name[:32]}.json")
-        if kept.read().get("sent"):
-            raise MdrrError(
-                "you answered this survey before, on this device. Answering again would reveal "
-                "more, so nothing was asked"
-            )
-        return kept
-
-    def report(self) -> Report | None:
-        """The report that was drawn before."""
-        held = self.read().get("report")
-        return None if held is None else Report.from_dict(held)
-
-    def write(self, fields: Mapping[str, Any]) -> None:
-        """Write it, whole or not at all."""
-        beside = self._path.with_suffix(f".{os.getpid()}.part")
-        descriptor = os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(fields, file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._path)
-
-    def read(self) -> dict[str, Any]:
-        """What is kept; nothing before the first draw."""
-        try:
-            return dict(json.loads(self._path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return {}
-        except (ValueError, TypeError):
-            raise MdrrError(
-                f"{self._path} is not what this command wrote. Remove it if you did not answer yet"
-            ) from None
 
 
 def _introduce(shown: Any, asked: Asked) -> None:
@@ -252,9 +224,11 @@ def _say(text: str) -> None:
 class _Asking(Mapping[str, Any]):
     """A record that asks for an answer when the randomizer needs it, and keeps none."""
 
-    def __init__(self, design: Mapping[str, Any], words: Mapping[str, Any]) -> None:
+    def __init__(
+        self, design: Mapping[str, Any], words: Mapping[str, Any], sent: str = "nothing was sent"
+    ) -> None:
         self._labels = {a["name"]: a["categories"] for a in design["attributes"]}
-        self._words = words
+        self._words, self._sent = words, sent
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._labels)
@@ -272,7 +246,7 @@ class _Asking(Mapping[str, Any]):
             print(f"1 to {len(labels)}: ", end="", file=sys.stderr, flush=True)
             typed = sys.stdin.readline()
             if not typed:
-                raise MdrrError("the answers ended early; nothing was sent")
+                raise MdrrError(f"the answers ended early; {self._sent}")
             if typed.strip().isdecimal() and 1 <= int(typed) <= len(labels):
                 return labels[int(typed) - 1]
 

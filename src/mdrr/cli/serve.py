@@ -9,7 +9,7 @@ from typing import Annotated
 
 from typer import Option
 
-from mdrr.cli.collection import LOCAL_DATABASE, Database, opened
+from mdrr.cli.collection import LOCAL_DATABASE, Database, link_to, opened
 from mdrr.cli.screen import step
 from mdrr.columns import require
 from mdrr.errors import MdrrError
@@ -40,7 +40,7 @@ def serve(
     from mdrr.cli.crowd import free_port
     from mdrr.server.app import serve as run
 
-    port = port or free_port(host)
+    port = free_port(host, port)
     with ExitStack() as stack:
         if demo:
             if database != LOCAL_DATABASE:
@@ -63,13 +63,10 @@ def _address(host: str) -> str:
 
 def _list(database: str, url: str) -> None:
     """Say what is served, and under which links."""
-    from mdrr.collector import Link
-
     with opened(database) as store:
         states = store.states()
         for id, state in states.items():
-            fingerprint = store.need(id).phase().design.fingerprint
-            step(f"Survey {id}, {state}: {Link(url, id, fingerprint)}")
+            step(f"Survey {id}, {state}: {link_to(url, store.need(id))}")
     if not states:
         step(f"{database} has no surveys yet. Add one with: mdrr survey open survey.json")
     step(f"Serving {database} at {url}")
@@ -78,7 +75,7 @@ def _list(database: str, url: str) -> None:
 def _demonstrate(database: str, url: str, n: int) -> None:
     """Open a survey of Adult, let people answer it, and print the links to look around."""
     from mdrr.cli.crowd import Crowd
-    from mdrr.collector import Link, dashboard
+    from mdrr.collector import dashboard
     from mdrr.datasets import adult, adult_survey
     from mdrr.frozen import freeze
 
@@ -87,7 +84,7 @@ def _demonstrate(database: str, url: str, n: int) -> None:
     with opened(database) as store:
         token = store.create(frozen)
         store.open(frozen.id)
-    link = Link(url, frozen.id, frozen.design.fingerprint)
+        link = link_to(url, store.need(frozen.id))
     step(f"{n:,} simulated people answer it over HTTP …")
     crowd = Crowd.of(adult(), frozen.design, n, seed="demo")
     crowd.answer_database(database, frozen.id)

@@ -117,8 +117,10 @@ class Store:
         try:
             migrate(self.engine)
         except sa.exc.DatabaseError as error:
+            file = self.engine.dialect.name == "sqlite"
+            advice = ". Check that its folder exists and that you may write there" if file else ""
             raise StoreError(
-                f"the database {self.engine.url!r} cannot be opened: {error.orig}"
+                f"the database {self.engine.url!r} cannot be opened: {error.orig}{advice}"
             ) from None
 
     def dispose(self) -> None:
