@@ -14,14 +14,14 @@ from itertools import combinations
 from numbers import Integral
 from typing import Any, Literal
 
-from scipy.optimize import brentq
-
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.matrix import Matrix, Public, banded_matrix, constant_matrix, subset_matrix
 from mdrr.matrix.protocol import LEAST_EPSILON
 
+MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
+"""Algorithm 1's thresholds for RR-Clusters, unless others are given."""
 _MOST_QUESTIONNAIRES = 2048
 
 
@@ -53,6 +53,8 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
             f"ε={epsilon} over {len(shape)} attributes needs more than 48 random bits a draw; "
             f"choose ε below {33 * len(shape)}"
         )
+
+    from scipy.optimize import brentq  # slow to load, and few programs that import this need it
 
     def excess(odds: float) -> float:
         return sum(math.log1p(math.exp(odds) * r) for r in shape) - epsilon

@@ -79,8 +79,7 @@ def running(url: str, limits: Limits | None = None) -> Iterator[tuple[str, objec
     """A real server in a thread; gives its address and its store."""
     app = create_app(url, limits=limits)
     server = uvicorn.Server(server_config(app, "127.0.0.1", port := free_port()))
-    seconds = app.state.limits.seconds
-    thread = threading.Thread(target=lambda: asyncio.run(run_server(server, seconds)))
+    thread = threading.Thread(target=lambda: asyncio.run(run_server(server, app)))
     thread.start()
     try:
         while not server.started:

@@ -1,5 +1,7 @@
 """The dashboard's routes: the survey's words and the report's charts, for the owner alone."""
 
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import httpx
@@ -46,6 +48,13 @@ def owner(tmp_path):
 def fill(store, id, count=40):
     held = store.need(id)
     store.accept([answer(held, report(DESIGN)) for _ in range(count)])
+
+
+def test_a_server_starts_without_what_draws_and_estimates():
+    slow = ("altair", "jinja2", "numba", "pyarrow", "scipy", "mdrr.estimation", "mdrr.plots")
+    code = f"import sys, mdrr.server.app; print([m for m in {slow} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_a_stranger_sees_nothing(owner):

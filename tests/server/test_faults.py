@@ -261,13 +261,14 @@ def test_the_writer_turns_away_what_it_cannot_hold(sqlite_store):
         writer = Writer(sqlite_store, waiting=2)
         with pytest.raises(UnavailableError):  # not started
             writer.submit(answer(held, report(), tokens[0]))
-        writer._loop = asyncio.get_running_loop()
+        writer.start(asyncio.get_running_loop())
         queued = [writer.submit(answer(held, report(), token)) for token in tokens[:2]]
         with pytest.raises(UnavailableError):
             writer.submit(answer(held, report(), tokens[2]))
-        writer.start(asyncio.get_running_loop())
         assert await asyncio.gather(*queued) == [Outcome.STORED] * 2
-        await asyncio.to_thread(writer.stop)
+        last = writer.submit(answer(held, report(), tokens[2]))
+        await writer.stop()  # after what waits is written
+        assert last.result() == Outcome.STORED
 
     asyncio.run(crowded())
 

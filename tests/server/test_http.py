@@ -494,6 +494,34 @@ def test_only_so_many_dashboards_watch(tight):
         assert tight.ask("events").status_code == 429
 
 
+def test_only_so_many_connections_are_served(tmp_path):
+    ask = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    url = f"sqlite:///{tmp_path}/answers.db"
+    with running(url, Limits(connections=3)) as (address, store), httpx.Client() as client:
+        place = Place(address, store, client)
+        lines = [connected(place) for _ in range(3)]
+        try:
+            for line in lines:
+                line.sendall(ask)
+                assert line.recv(1000).startswith(b"HTTP/1.1 200")
+            refused = client.get(f"{address}{place.path}")
+            assert refused.status_code == 503
+            assert refused.json() == {
+                "error": "Too many people are connected; send it again in a moment."
+            }
+            assert refused.headers["connection"] == "close"
+            assert refused.headers["retry-after"] == "5"
+            assert refused.headers["access-control-allow-origin"] == "*"  # so the page can say it
+            lines.pop().close()
+            until = time.monotonic() + 30
+            while client.get(f"{address}/healthz").status_code == 503:
+                assert time.monotonic() < until  # the server notices that one has gone
+                time.sleep(0.01)
+        finally:
+            for line in lines:
+                line.close()
+
+
 def connected(place):
     host, port = place.address.removeprefix("http://").split(":")
     line = socket.create_connection((host, int(port)))

@@ -58,6 +58,34 @@ def test_twice_in_one_batch(store):
     assert store.status(held.id)["invitations"]["used"] == 1
 
 
+def test_a_mixed_batch_comes_out_as_its_answers_would_alone(store):
+    """One bad answer among many costs nobody else hers, and no survey another's."""
+    free, asked = opened(store), opened(store, invitations="required")
+    closed = opened(store)
+    store.close(closed.id)
+    tokens = iter(store.invite(asked.id, 42))
+    old, used = report(), next(tokens)
+    assert store.accept([answer(asked, old, used)]) == [Outcome.STORED]
+    changed = type(old)(old.fingerprint, 0, (1 - old.codes[0], *old.codes[1:]), old.id)
+    bad = [
+        (answer(asked, old, used), Outcome.AGAIN),
+        (answer(asked, changed, next(tokens)), Outcome.OTHER),
+        (answer(asked, report(), used), Outcome.UNINVITED),
+        (answer(asked, report(), None), Outcome.UNINVITED),
+        (answer(closed, report()), Outcome.CLOSED),
+    ]
+    good = [(answer(free, report()), Outcome.STORED) for _ in range(5)]
+    good += [(answer(asked, report(), next(tokens)), Outcome.STORED) for _ in range(5)]
+    for one in bad:
+        batch = [*good[:3], one, *good[3:]]
+        assert store.accept([each for each, _ in batch]) == [outcome for _, outcome in batch]
+        good = [(each, Outcome.AGAIN) for each, _ in good[:5]]
+        good += [(answer(asked, report(), next(tokens)), Outcome.STORED) for _ in range(5)]
+    counts = {held.id: store.tally(held.phase()).n for held in (free, asked, closed)}
+    assert counts == {free.id: 5, asked.id: 26, closed.id: 0}
+    assert store.status(asked.id)["invitations"]["used"] == 26
+
+
 def test_an_invitation_is_used_once_even_within_a_batch(store):
     held = opened(store, invitations="required")
     (token,) = store.invite(held.id, 1)

@@ -10,11 +10,8 @@ from mdrr.design import Design
 from mdrr.errors import DesignError
 from mdrr.planning.plan import plan, tables_of
 from mdrr.planning.predict import Predicted, predict
-from mdrr.protocols import clustered
+from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE, clustered
 from mdrr.tallies import Tally
-
-MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
-"""Algorithm 1's thresholds, unless others are given."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,19 @@
 """Storing answers: the invitation is marked used and the answer is stored together, or neither is.
 
-A batch is one transaction. Within it each step is one statement for all answers, and the set that
-was invited is the set that is stored. What the database refuses as a whole is tried again answer by
-answer, each in a transaction of its own.
+A batch is one transaction, and each step in it is one statement for all answers. Nearly always all
+of them are new and invited, and counting the rows that changed shows it. Otherwise the transaction
+is undone, and another looks at each answer. What the database refuses even then is tried again
+answer by answer, each in a transaction of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -53,14 +55,49 @@ class Answer:
 def accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     """Store answers; each outcome is final once this returns."""
     try:
+        with _writing(engine) as connection:
+            _store_all(connection, batch)
+        return [Outcome.STORED] * len(batch)
+    except (sa.exc.IntegrityError, _NotAllError):
+        pass
+    try:
         return _accept(engine, batch)
-    except (sa.exc.IntegrityError, _CrowdedError):
+    except (sa.exc.IntegrityError, _NotAllError):
         # Another process stored one of them in the meantime, or the last places are handed out.
         return [_accept(engine, [answer])[0] for answer in batch]
 
 
-class _CrowdedError(Exception):
-    """There are fewer places left than answers."""
+@contextmanager
+def _writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        yield connection
+
+
+class _NotAllError(Exception):
+    """Some of the answers are not new, not invited, or find no place."""
+
+
+def _store_all(connection: sa.Connection, batch: Sequence[Answer]) -> None:
+    """Store answers that are all new and invited; an error if any is not."""
+    taking = _taking(connection, {answer.survey for answer in batch})
+    together: dict[tuple[str, int], list[Answer]] = {}
+    for answer in batch:
+        together.setdefault((answer.survey, answer.phase), []).append(answer)
+    for (survey, phase), some in together.items():
+        takes = taking.get(phase)
+        if takes is None or takes.room < len(some):
+            raise _NotAllError
+        hashes = {answer.invitation for answer in some if answer.invitation is not None}
+        invited = len(some)
+        if takes.invitations == "required":
+            given = {"whose": survey, "hashes": list(hashes)}
+            invited = connection.execute(_REDEEM, given).rowcount
+        elif takes.invitations == "blind":
+            invited = len(_spend(connection, survey, hashes))
+        if invited < len(some):
+            raise _NotAllError
+        _insert(connection, phase, some)
+        _count(connection, phase, len(some))
 
 
 def _accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
@@ -68,7 +105,7 @@ def _accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     for i, answer in enumerate(batch):
         first.setdefault((answer.phase, answer.id), i)
     rows = sorted(first.values())
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with _writing(engine) as connection:
         decided = dict(zip(rows, _decide(connection, [batch[i] for i in rows]), strict=True))
     rest = [i for i in range(len(batch)) if i not in decided]
     if rest:  # sent twice at once: now the first is there to compare with
@@ -92,15 +129,15 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
             else:
                 wanting.setdefault(answer.survey, []).append(i)
         outcomes.append(outcome)
-    rows: list[dict[str, Any]] = []
     for survey, which in wanting.items():
         phase = batch[which[0]].phase
         if taking[phase].room < len(which):
-            raise _CrowdedError
+            raise _NotAllError
         invited = which
         if taking[phase].invitations != "none":
             redeem = _redeem if taking[phase].invitations == "required" else _spend
-            invited = redeem(connection, survey, {i: batch[i].invitation for i in which})
+            given = {i: hash for i in which if (hash := batch[i].invitation) is not None}
+            invited = _once(given, redeem(connection, survey, set(given.values())))
         if len(invited) < len(which):
             # An invitation may be used because another process has just stored the same answer.
             late = _held(connection, [batch[i] for i in which])
@@ -108,20 +145,9 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
                 outcomes[i] = _compared(batch[i], late) or Outcome.UNINVITED
         for i in invited:
             outcomes[i] = Outcome.STORED
-            answer = batch[i]
-            rows.append(
-                {
-                    "phase": phase,
-                    "id": answer.id,
-                    "questionnaire": answer.questionnaire,
-                    "codes": answer.codes,
-                }
-            )
         if invited:
+            _insert(connection, phase, [batch[i] for i in invited])
             _count(connection, phase, len(invited))
-    if rows:
-        rows.sort(key=lambda row: row["id"])  # the batch is not written in the order it came
-        connection.execute(sa.insert(answers), rows)
     return [outcome for outcome in outcomes if outcome is not None]
 
 
@@ -185,15 +211,14 @@ _REDEEM = (
         invitations.c.used.is_(False),
     )
     .values(used=True)
-    .returning(invitations.c.hash)
 )
+_REDEEMED = _REDEEM.returning(invitations.c.hash)
 
 
-def _redeem(connection: sa.Connection, survey: str, given: dict[int, bytes | None]) -> list[int]:
-    """Mark invitations used; gives whose were known and unused."""
-    hashes = [hash for hash in given.values() if hash is not None]
-    marked = connection.execute(_REDEEM, {"whose": survey, "hashes": hashes})
-    return _once(given, {bytes(row.hash) for row in marked})
+def _redeem(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[bytes]:
+    """Mark invitations used; gives those that were known and unused."""
+    marked = connection.execute(_REDEEMED, {"whose": survey, "hashes": list(hashes)})
+    return {bytes(row.hash) for row in marked}
 
 
 _SPENT = sa.select(spent.c.hash).where(
@@ -202,27 +227,54 @@ _SPENT = sa.select(spent.c.hash).where(
 )
 
 
-def _spend(connection: sa.Connection, survey: str, given: dict[int, bytes | None]) -> list[int]:
-    """Note the tokens of blind invitations; gives whose were not spent before.
+def _spend(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[bytes]:
+    """Note the tokens of blind invitations; gives those that were not spent before.
 
     Their signatures were checked when they came.
     """
-    hashes = {hash for hash in given.values() if hash is not None}
     known = connection.execute(_SPENT, {"whose": survey, "hashes": list(hashes)})
     fresh = hashes - {bytes(row.hash) for row in known}
     if fresh:
         connection.execute(
             sa.insert(spent), [{"survey": survey, "hash": hash} for hash in sorted(fresh)]
         )
-    return _once(given, fresh)
+    return fresh
 
 
-def _once(given: dict[int, bytes | None], good: set[bytes]) -> list[int]:
+def _once(given: dict[int, bytes], good: set[bytes]) -> list[int]:
     """Whose invitation is good; of two that came with one invitation, the first."""
-    first: dict[bytes | None, int] = {}
+    first: dict[bytes, int] = {}
     for i, hash in given.items():
         first.setdefault(hash, i)
     return [i for hash, i in first.items() if hash in good]
+
+
+_INTO = "INSERT INTO answers (phase, id, questionnaire, codes) SELECT :phase, "
+_INSERT = {
+    "sqlite": sa.text(
+        _INTO + "substr(:ids, 16 * key + 1, 16), json_extract(value, '$[0]'), "
+        "json_extract(value, '$[1]') FROM json_each(:rest) WHERE true ON CONFLICT DO NOTHING"
+    ),
+    "postgresql": sa.text(
+        _INTO + "substr(CAST(:ids AS bytea), CAST(16 * place - 15 AS integer), 16), "
+        "CAST(value ->> 0 AS integer), value ->> 1 FROM "
+        "json_array_elements(CAST(:rest AS json)) WITH ORDINALITY AS given (value, place) "
+        "ON CONFLICT DO NOTHING"
+    ),
+}
+"""One statement for any number of rows: sqlite3 gives up the interpreter after each statement."""
+
+
+def _insert(connection: sa.Connection, phase: int, some: Sequence[Answer]) -> None:
+    """Store answers to one phase; an error if another is stored under the id of one of them."""
+    rows = sorted(some, key=lambda each: each.id)  # not in the order they came
+    given = {
+        "phase": phase,
+        "ids": b"".join(each.id for each in rows),
+        "rest": json.dumps([(each.questionnaire, each.codes) for each in rows]),
+    }
+    if connection.execute(_INSERT[connection.dialect.name], given).rowcount < len(rows):
+        raise _NotAllError
 
 
 _ADD = sa.text(

@@ -33,6 +33,9 @@ INVITATION_CHARACTERS = {"none": 0, "required": 43, "blind": 800}
 """How long an invitation in an answer can be."""
 ANSWERS = "/api/surveys/{survey}/answers"
 _PLACE = re.compile("/api/surveys/([A-Za-z0-9]{1,32})/answers")
+_ID = re.compile("[0-9a-f]{32}")
+RECEIVED = [(b"content-length", b"47"), (b"content-type", b"application/json")]
+"""The headers of every acknowledgement."""
 FRESH_SECONDS = 1.0
 """How long a survey read from the database is shown without looking again."""
 
@@ -142,10 +145,14 @@ class Door:
             reply = refusal(error.status_code, str(error.detail))
         except MdrrError as error:
             reply = refusal(422, f"The answer cannot be read: {error}.")
-        if reply is not None:
+        if isinstance(reply, bytes):
+            await send({"type": "http.response.start", "status": 201, "headers": RECEIVED})
+            await send({"type": "http.response.body", "body": b'{"received":"%s"}' % reply})
+        elif reply is not None:
             await reply(scope, receive, send)
 
-    async def _take(self, id: str, receive: Receive) -> Response | None:
+    async def _take(self, id: str, receive: Receive) -> Response | bytes | None:
+        """The id of the answer once it is stored, or why it is not; None if its sender left."""
         if not self._rate.take("answers"):
             return refusal(429, "Too many answers at once; send it again.", retry_after="1")
         shown = self.surveys.kept(id) or await self.surveys.get(id)
@@ -169,19 +176,18 @@ class Door:
                 503, "The answer could not be stored; send it again later.", retry_after="5"
             )
         if outcome in (Outcome.STORED, Outcome.AGAIN):
-            received = b'{"received":"%s"}' % answer.id.hex().encode()
-            return Response(received, 201, media_type="application/json")
+            return answer.id.hex().encode()
         return refusal(*REFUSALS[outcome])
 
     async def _read(self, body: bytes, id: str, shown: Shown) -> Answer:
         try:
-            fields = json.loads(body)
+            fields = json.loads(body.decode())
         except (ValueError, RecursionError):
             raise MdrrError("it is not JSON") from None
         if type(fields) is not dict or fields.keys() != {"report", "invitation"}:
             raise MdrrError("it needs a 'report' and an 'invitation', and nothing else")
         report = Report.from_dict(fields["report"])
-        if not (report.id and len(report.id) == 32 and set(report.id) <= _HEX):
+        if not (report.id and _ID.fullmatch(report.id)):
             raise MdrrError("the report's 'id' is not 32 hexadecimal digits in lower case")
         if report.fingerprint not in shown.lengths:  # perhaps of a phase that has just begun
             shown = await self.surveys.get(id) or shown
@@ -218,9 +224,6 @@ def _redeemed(invitation: str | None, held: Held) -> bytes | None:
     if held.blind_key is None:
         return token_hash(invitation)
     return ticket_hash(invitation, held.blind_key)
-
-
-_HEX = frozenset("0123456789abcdef")
 
 
 class Problem(BaseModel):

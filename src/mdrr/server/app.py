@@ -66,7 +66,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         writer.start(asyncio.get_running_loop())
         yield
-        await asyncio.to_thread(writer.stop)
+        await writer.stop()
         await asyncio.to_thread(findings.stop)
         store.dispose()
 
@@ -77,8 +77,10 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        # The framework would tell a tracer on this machine when each answer came.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
-    app.state.store, app.state.limits = store, limits
+    app.state.store, app.state.limits, app.state.connections = store, limits, ()
     app.add_middleware(Door, surveys=surveys, writer=writer, limits=limits)
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -191,10 +193,10 @@ def serve(
     server = uvicorn.Server(server_config(app, host, port))
     asyncio_run = asyncio.Runner(loop_factory=server.config.get_loop_factory())
     with asyncio_run as runner:
-        runner.run(run_server(server, app.state.limits.seconds))
+        runner.run(run_server(server, app))
 
 
-def server_config(app: Any, host: str, port: int, *, connections: int = 2000) -> uvicorn.Config:
+def server_config(app: Any, host: str, port: int) -> uvicorn.Config:
     """How uvicorn runs the application: no log of requests, no name of the server."""
     return uvicorn.Config(
         app,
@@ -203,15 +205,15 @@ def server_config(app: Any, host: str, port: int, *, connections: int = 2000) ->
         access_log=False,
         log_config=None,
         server_header=False,
-        limit_concurrency=connections,
         timeout_graceful_shutdown=10,
         h11_max_incomplete_event_size=16_384,
     )
 
 
-async def run_server(server: uvicorn.Server, seconds: float) -> None:
-    """Serve, and end connections on which a request does not arrive in so many seconds."""
-    sweeper = asyncio.create_task(_sweep(server, seconds))
+async def run_server(server: uvicorn.Server, app: FastAPI) -> None:
+    """Serve within the application's limits on connections and on the time of a request."""
+    app.state.connections = server.server_state.connections
+    sweeper = asyncio.create_task(_sweep(server, app.state.limits.seconds))
     try:
         await server.serve()
     finally:

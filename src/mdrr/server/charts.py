@@ -1,4 +1,7 @@
-"""What the dashboard shows: the survey's words, and the report's own charts of its estimates."""
+"""What the dashboard shows: the survey's words, and the report's own charts of its estimates.
+
+Whatever draws or estimates is loaded when a chart is first asked for: a server starts at once.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,26 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from itertools import combinations
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from mdrr import plots
-from mdrr.clustering import cluster
-from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
-from mdrr.estimation import Count, Estimate
 from mdrr.frozen import texts
-from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
-from mdrr.privacy import account, in_words
-from mdrr.query import Where
-from mdrr.reporting.contents import Margin
-from mdrr.reporting.layout import fill
-from mdrr.reporting.words import strongest_words
+from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.answers import problems
 from mdrr.server.findings import Findings, raw_shares
 from mdrr.server.owner import Method, Number, OnePhase, Owned
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Held, Store, finite
+
+if TYPE_CHECKING:
+    from mdrr.dependence import Dependences
+    from mdrr.estimation import Count, Estimate
+    from mdrr.plots import Chart
+    from mdrr.query import Where
+    from mdrr.reporting.contents import Margin
 
 COMPARED = ("auto", "product", "pairwise", "latent")
 """The estimators that are compared, as many as a chart can tell apart."""
@@ -49,8 +50,10 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         "responses": {200: {"content": {"image/svg+xml": {}}}},
     }
 
-    async def draw(make: Callable[[], tuple[plots.Chart, str]]) -> Response:
+    async def draw(make: Callable[[], tuple[Chart, str]]) -> Response:
         def made() -> str:
+            from mdrr import plots
+
             svg = plots.to_svg(*make())
             return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 
@@ -59,6 +62,8 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     @router.get("/survey")
     def survey(held: Owned, phase: OnePhase = None) -> dict[str, Any]:
         """The survey's words, its attributes, and what one person's answer spends."""
+        from mdrr.privacy import account, in_words
+
         design = held.phase(phase).design
         spent = {each.name: finite(each.epsilon) for each in account(design).attributes}
         return {
@@ -88,6 +93,8 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """The shares of every attribute beside the raw ones, as a part of a page."""
 
         def written() -> str:
+            from mdrr.reporting.layout import fill
+
             margins = _margins(held, findings.estimate(held.begun(phase), method))
             language = held.frozen.survey.language
             return fill("shares.html", {}, margins=margins, language=language)
@@ -104,15 +111,23 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
             if each["phase"] in numbers:
                 hours[datetime.fromisoformat(each["hour"])] += each["count"]
         total = sum(hours.values())
-        return await draw(
-            lambda: (plots.arrivals(hours, width=width), f"When {total:,} answers came.")
-        )
+
+        def made() -> tuple[Chart, str]:
+            from mdrr import plots
+
+            return plots.arrivals(hours, width=width), f"When {total:,} answers came."
+
+        return await draw(made)
 
     @router.get("/charts/dependences.svg", **drawn)
     async def heat(held: Owned, phase: Number = None) -> Response:
         """The dependence of every pair, with the clusters framed."""
 
-        def made() -> tuple[plots.Chart, str]:
+        def made() -> tuple[Chart, str]:
+            from mdrr import plots
+            from mdrr.clustering import cluster
+            from mdrr.reporting.words import strongest_words
+
             related = findings.dependences(held.begun(phase))
             if related is None:
                 raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
@@ -131,7 +146,13 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """How often the truth is sent."""
         design = held.phase(phase).design
         words = "How often the true answer is sent. The sentences beside the chart say the same."
-        return await draw(lambda: (plots.privacy(design, width=width), words))
+
+        def made() -> tuple[Chart, str]:
+            from mdrr import plots
+
+            return plots.privacy(design, width=width), words
+
+        return await draw(made)
 
     def compare(held: Held, number: int | None, where: str | None) -> dict[str, Any]:
         asked, found, refused = held.begun(number), {}, {}
@@ -170,7 +191,9 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     ) -> Response:
         """The same as a chart."""
 
-        def made() -> tuple[plots.Chart, str]:
+        def made() -> tuple[Chart, str]:
+            from mdrr import plots
+
             found = compare(held, phase, where)["answers"]
             chart = plots.counts(
                 [plots.Answer(label, counts) for label, counts in found.items()], width=width
@@ -184,6 +207,9 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
 
 def _margins(held: Held, found: Estimate) -> list[Margin]:
     """Every question's shares in percent, in the survey's words."""
+    from mdrr.plots import category_order
+    from mdrr.reporting.contents import Margin
+
     raw, margins = raw_shares(found.evidence.tally, found.evidence.design), []
     for question in held.frozen.survey.questions:
         table, reported = found.table(question.attribute.name), raw[question.attribute.name]
@@ -196,7 +222,7 @@ def _margins(held: Held, found: Estimate) -> list[Margin]:
                 "raw": None if reported is None else 100 * reported[i],
                 "truth": None,
             }
-            for i in plots.category_order(question.attribute, table.values)
+            for i in category_order(question.attribute, table.values)
         ]
         margins.append(Margin(question.text, tuple(rows)))
     return margins

@@ -16,7 +16,7 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import MdrrError
-from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
+from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Phase, Store, finite
 from mdrr.tallies import Tally

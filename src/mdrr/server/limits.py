@@ -61,7 +61,7 @@ class Limits:
         each_burst: how many requests may come from one address at once.
         waiting: answers that may wait for the disk.
         events: dashboards that may watch at once.
-        connections: open connections.
+        connections: open connections whose requests are answered; `serve` counts them.
     """
 
     body: int = 4_000_000
@@ -196,6 +196,9 @@ class Guard:
             )
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
+        if len(scope["app"].state.connections) > self.limits.connections:
+            sentence = "Too many people are connected; send it again in a moment."
+            return refusal(503, sentence, retry_after="5", connection="close")
         client = scope.get("client")
         key = address_key(client[0]) if client else None
         if key is not None and not self.each.take(key):

@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
 
-from mdrr.planning.pilot import MAX_CELLS, MIN_DEPENDENCE
+from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.answers import NO_SURVEY, SurveyId, problems
 from mdrr.server.findings import METHODS, Findings
 from mdrr.server.limits import Limits

@@ -9,9 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from mdrr.design import Design
-from mdrr.planning import main_survey
-from mdrr.planning.pilot import MIN_DEPENDENCE
-from mdrr.reporting.words import reported_words
+from mdrr.protocols import MIN_DEPENDENCE
 from mdrr.server.answers import Surveys, problems
 from mdrr.server.findings import Findings
 from mdrr.server.owner import KNOWN, Owned, Status, status_of
@@ -115,6 +113,9 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         pilot = held.phase(1)
 
         def learnt() -> dict[str, Any]:
+            from mdrr.planning import main_survey
+            from mdrr.reporting.words import reported_words
+
             tally = store.tally(pilot)
             if not tally.n:
                 raise StoreError("the pilot has no answers yet, so there is nothing to learn from")
