@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from mdrr.frozen import freeze
 from mdrr.server import schema
 from mdrr.server.blind import key_hash, new_signing_key
+from mdrr.server.held import token_hash
 from mdrr.server.standalone import write_page
-from mdrr.server.store import token_hash
 from mdrr.survey import Survey
 from tests.browser.walk import forward, heading
 from tests.server.cases import running

@@ -18,8 +18,8 @@ from mdrr.respondent import respond
 from mdrr.response import Report
 from mdrr.server.accept import Answer
 from mdrr.server.app import create_app, run_server, server_config
+from mdrr.server.held import Held, token_hash
 from mdrr.server.limits import Limits
-from mdrr.server.store import Held, token_hash
 from mdrr.survey import Survey
 
 TEXT = """

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from mdrr.server import blind, schema
 from mdrr.server.accept import Outcome
 from mdrr.server.blind import from_text, to_text
+from mdrr.server.held import token_hash
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import claim
-from mdrr.server.store import Store, token_hash
+from mdrr.server.store import Store
 from tests.server.cases import SAMPLED, answer, body, frozen, report, running
 
 

@@ -8,8 +8,10 @@ from alembic.migration import MigrationContext
 from mdrr.protocols import joint
 from mdrr.server import schema
 from mdrr.server.accept import Outcome
+from mdrr.server.held import token_hash
+from mdrr.server.order import shuffled
 from mdrr.server.schema import StoreError, metadata, migrate, open_engine
-from mdrr.server.store import Store, shuffled, token_hash
+from mdrr.server.store import Store
 from mdrr.tallies import tally_codes, tally_responses
 from tests.server.cases import DESIGN, SAMPLED, SURVEY, answer, frozen, report
 

@@ -18,7 +18,8 @@ from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.collector import Link
-    from mdrr.server.store import Held, Store
+    from mdrr.server.held import Held
+    from mdrr.server.store import Store
 
 SurveyName = Annotated[
     str, Argument(metavar="SURVEY", help="The frozen survey (JSON), or the survey's id.")

@@ -25,8 +25,10 @@ from mdrr.report_frames import report_table
 from mdrr.response import Report
 from mdrr.server.accept import Answer, Outcome
 from mdrr.server.blind import ticket_hash, to_text
+from mdrr.server.held import Held, Phase, token_hash
 from mdrr.server.limits import ROUTE, Buckets, Limits, refusal
-from mdrr.server.store import Held, Phase, Store, shuffled, token_hash
+from mdrr.server.order import shuffled
+from mdrr.server.store import Store
 from mdrr.server.writer import UnavailableError, Writer
 
 INVITATION_CHARACTERS = {"none": 0, "required": 43, "blind": 800}

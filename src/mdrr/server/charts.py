@@ -20,9 +20,10 @@ from mdrr.frozen import texts
 from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.answers import problems
 from mdrr.server.findings import Findings, raw_shares
+from mdrr.server.held import Held, finite
 from mdrr.server.owner import Method, Number, OnePhase, Owned
 from mdrr.server.schema import StoreError
-from mdrr.server.store import Held, Store, finite
+from mdrr.server.store import Store
 
 if TYPE_CHECKING:
     from mdrr.dependence import Dependences

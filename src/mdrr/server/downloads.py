@@ -11,8 +11,9 @@ from fastapi.responses import Response
 
 from mdrr.server.answers import PARQUET, parquet, problems
 from mdrr.server.findings import Findings
+from mdrr.server.held import Held
 from mdrr.server.owner import Method, Number, OnePhase, Owned
-from mdrr.server.store import Held, Store
+from mdrr.server.store import Store
 
 MOST_RECORDS = 1_000_000
 

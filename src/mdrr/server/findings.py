@@ -17,8 +17,9 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
+from mdrr.server.held import Phase, finite
 from mdrr.server.schema import StoreError
-from mdrr.server.store import Phase, Store, finite
+from mdrr.server.store import Store
 from mdrr.tallies import Tally
 
 if TYPE_CHECKING:

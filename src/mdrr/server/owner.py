@@ -16,8 +16,9 @@ from pydantic import BaseModel, Field
 from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.answers import NO_SURVEY, SurveyId, problems
 from mdrr.server.findings import METHODS, Findings
+from mdrr.server.held import Held, token_hash
 from mdrr.server.limits import Limits
-from mdrr.server.store import Held, Store, token_hash
+from mdrr.server.store import Store
 
 WATCH_SECONDS = 1.0
 """How often a dashboard is told of new answers, at most."""

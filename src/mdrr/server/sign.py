@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mdrr.server.accept import Outcome
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
 from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
+from mdrr.server.held import token_hash
 from mdrr.server.schema import invitations, signed, surveys
-from mdrr.server.store import Store, token_hash
+from mdrr.server.store import Store
 
 MOST_CHARACTERS = -(-MOST_BITS // 6)
 

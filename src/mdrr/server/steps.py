@@ -12,9 +12,10 @@ from mdrr.design import Design
 from mdrr.protocols import MIN_DEPENDENCE
 from mdrr.server.answers import Surveys, problems
 from mdrr.server.findings import Findings
+from mdrr.server.held import Held, finite
 from mdrr.server.owner import KNOWN, Owned, Status, status_of
 from mdrr.server.schema import StoreError
-from mdrr.server.store import Held, Store, finite
+from mdrr.server.store import Store
 
 
 class Wanted(BaseModel):

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
-import secrets
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import sqlalchemy as sa
 
 from mdrr.design import Design
 from mdrr.frozen import FrozenSurvey, predictions
-from mdrr.randomizer import Batch, Reports
 from mdrr.server.accept import Answer, Outcome, accept
-from mdrr.server.blind import key_hash, verifying_key
+from mdrr.server.blind import verifying_key
+from mdrr.server.held import Held, Phase, finite, new_token, token_hash
+from mdrr.server.order import forget_order
 from mdrr.server.schema import (
     StoreError,
     answers,
@@ -31,7 +26,6 @@ from mdrr.server.schema import (
     open_engine,
     phases,
     signed,
-    spent,
     surveys,
 )
 from mdrr.tallies import Tally, tally_codes
@@ -40,69 +34,6 @@ MOST_ANSWERS = 10_000_000
 """How many answers a phase takes unless its owner says otherwise."""
 INVITATIONS = ("none", "required", "blind")
 STATES = ("draft", "open", "closed", "published")
-TOKEN_BYTES = 32
-"""Random bytes of a token, an owner's or an invitation."""
-
-
-def token_hash(token: str) -> bytes:
-    """What is kept of a token: its SHA-256."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
-
-
-def new_token() -> str:
-    """A fresh token of 256 bits, 43 characters."""
-    return secrets.token_urlsafe(TOKEN_BYTES)
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One phase of a survey: its number, its design, and its key in the database."""
-
-    key: int
-    number: int
-    design: Design
-
-
-@dataclass(frozen=True)
-class Held:
-    """A survey as the database holds it."""
-
-    id: str
-    frozen: FrozenSurvey
-    state: str
-    number: int
-    invitations: str
-    owner: bytes
-    most: int
-    open_data: bool
-    results: str | None
-    blind_key: bytes | None
-    phases: tuple[Phase, ...]
-
-    def phase(self, number: int | None = None) -> Phase:
-        """A phase by its number; the one that is asked now by default."""
-        for phase in self.phases:
-            if phase.number == (self.number if number is None else number):
-                return phase
-        raise StoreError(f"survey {self.id} has no phase {number}; it has {len(self.phases)}")
-
-    def begun(self, number: int | None = None) -> tuple[Phase, ...]:
-        """What to estimate from: one phase by its number, or by default all that were begun."""
-        return self.phases[: self.number] if number is None else (self.phase(number),)
-
-    def link(self, invitation: str | None = None) -> str:
-        """A person's link under the server's address: after # it says what she was promised."""
-        said = {"design": self.phase().design.fingerprint}
-        if self.blind_key is not None:
-            said["key"] = key_hash(self.blind_key)
-        if invitation is not None:
-            said["invitation"] = invitation
-        return f"s/{self.id}#{urlencode(said)}"
-
-    @cached_property
-    def by_fingerprint(self) -> dict[str, Phase]:
-        """The phases by the fingerprints of their designs."""
-        return {phase.design.fingerprint: phase for phase in self.phases}
 
 
 class Store:
@@ -223,7 +154,7 @@ class Store:
         self._move(id, ("open", "closed"), "closed", signing_key=None)
         with self._writing() as connection, connection.begin():
             connection.execute(sa.delete(signed).where(signed.c.survey == id))
-        self.forget_order(id)
+        forget_order(self.engine, self.need(id))
 
     def _check_key(self, id: str) -> None:
         query = sa.select(surveys.c.id).where(
@@ -280,7 +211,7 @@ class Store:
                 raise StoreError("the second phase was frozen with another design; start that one")
             if not stated:
                 _add_phase(connection, id, 2, design)
-        self.forget_order(id)
+        forget_order(self.engine, self.need(id))
 
     def _move(self, id: str, before: tuple[str, ...], after: str, **values: Any) -> None:
         with self._writing() as connection, connection.begin():
@@ -295,50 +226,6 @@ class Store:
     def _refuse(self, id: str, step: str, needed: str) -> None:
         state = self.need(id).state
         raise StoreError(f"survey {id} is {state} and cannot {step}: for that it must be {needed}")
-
-    def forget_order(self, id: str) -> None:
-        """Rewrite answers and invitations so that none shows in which order answers came.
-
-        SQLite writes the whole file anew by key, and empties the log beside it. PostgreSQL stores
-        the survey's rows again in random order, in one transaction, and rewrites the tables.
-        """
-        if self.engine.dialect.name == "sqlite":
-            with closing(self.engine.raw_connection()) as pooled:
-                raw: Any = pooled.driver_connection
-                raw.execute("VACUUM")
-                for _ in range(100):  # a reader may hold the log for a moment
-                    if not raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                        return
-                    time.sleep(0.05)
-            raise StoreError(
-                "the SQLite log could not be emptied: another program reads the database. "
-                "Stop it and close the survey again"
-            )
-        keys = [phase.key for phase in self.need(id).phases]
-        parts = (
-            (answers, answers.c.phase.in_(keys)),
-            (spent, spent.c.survey == id),
-            (signed, signed.c.survey == id),
-            (invitations, invitations.c.survey == id),
-        )
-        names = ", ".join(table.name for table, _ in parts)
-        with self._writing() as connection, connection.begin():
-            # Whoever comes now waits, and does not find that an invitation is gone.
-            connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
-            for table, mine in parts:
-                rows = sa.select(table).where(mine).order_by(sa.func.random())
-                made = rows.compile(connection, compile_kwargs={"literal_binds": True})
-                connection.exec_driver_sql(
-                    f"CREATE TEMPORARY TABLE shuffled_{table.name} ON COMMIT DROP AS "
-                    + str(made).replace("%", "%%")
-                )
-                connection.execute(sa.delete(table).where(mine))
-            for table, _ in reversed(parts):
-                connection.exec_driver_sql(
-                    f"INSERT INTO {table.name} SELECT * FROM shuffled_{table.name}"
-                )
-        with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as c:
-            c.exec_driver_sql(f"VACUUM (FULL) {names}, surveys")
 
     # Invitations
 
@@ -427,22 +314,6 @@ class Store:
             columns.append(list(numbers.reshape(-1, len(sizes)).T))
         counted = [np.array(each, dtype=np.int64) for each in counts]
         return tally_codes(columns, phase.design, counts=counted)
-
-
-def finite(value: float) -> float | None:
-    """A number as JSON can hold it: None for one that is not finite."""
-    return float(value) if math.isfinite(value) else None
-
-
-def shuffled(tally: Tally) -> Reports:
-    """Every report of a tally, in random order."""
-    rows = np.random.default_rng(secrets.randbits(128)).permutation(tally.n)
-    batches, before = [], 0
-    for group in tally.groups:
-        codes = tuple(np.repeat(column, group.counts) for column in group.codes)
-        batches.append(Batch(rows[before : before + group.n], codes))
-        before += group.n
-    return Reports(tally.fingerprint, tally.n, tuple(batches))
 
 
 _frozen = lru_cache(256)(FrozenSurvey.from_json)
