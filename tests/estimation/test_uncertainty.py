@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import gamma, multivariate_normal, norm
+from scipy.stats import binom, gamma, multivariate_normal, norm
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
@@ -325,6 +325,27 @@ def test_intervals_of_noisy_reports_cover_what_they_say():
     error = np.std(held, ddof=1) / np.sqrt(rounds)
     assert 0.93 - z() * error < np.mean(held) < 0.97 + z() * error
     assert np.mean(narrow) < 0.93 - z() * error
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+def test_a_handful_of_people_is_covered_whatever_they_are(n):
+    """All reports that n people can send, for every number of them whose truth is `yes`."""
+    domain = Domain((Attribute("a", ("no", "yes")),))
+    matrix = constant_matrix(2, epsilon=2.0)
+    design = Design(domain, (Questionnaire((Cluster(("a",), matrix),)),))
+    ends = []
+    for sent_yes in range(n + 1):
+        tally = tally_codes([[(np.arange(n) < sent_yes).astype(np.uint8)]], design)
+        count = estimate(tally, design, "product").count({"a": ["yes"]})
+        ends.append((count.low, count.high))
+    for true_yes in range(n + 1):
+        kept, turned = (
+            binom.pmf(np.arange(n + 1), size, chance)
+            for size, chance in ((true_yes, matrix.keep), (n - true_yes, 1 - matrix.keep))
+        )
+        chances = np.convolve(kept, turned)[: n + 1]
+        held = [low - 1e-9 <= true_yes <= high + 1e-9 for low, high in ends]
+        assert chances[held].sum() >= 0.95
 
 
 @pytest.mark.parametrize("method", ["product", "adjust", "pairwise", "correspondence", "auto"])

@@ -11,6 +11,9 @@ standard errors away *and* v is on the same side of p. With ρ the correlation o
 v, that happens with probability Φ(−z) + 2T(z, ρ/√(1 − ρ²)), where T is Owen's function; z is what
 makes it 1 − level. Where v follows x, ρ = 1 and z is the usual 1.96. Where x is so noisy that v has
 next to nothing to do with it, ρ = 0 and z = 1.645: the interval of Pratt (1961) for a guess.
+
+The reports of a handful of people are not nearly normal. Theirs is the interval of Hoeffding
+(1963), which holds at any number of them.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ _TURNS = 3
 """How often an end is looked for again with the skewness that the last one would have."""
 _SAME = 1e-9
 """Shares nearer than this differ by rounding alone."""
+_FEW = 30
+"""Fewer people than this are a handful."""
 _BEFORE = 4.0
 """As how many directions of noise the belief counts that a point estimate follows the unbiased one:
 of a table with few cells, the distance between the two says little."""
@@ -125,6 +130,9 @@ def bounds(
             share = float(found.values[part.mask()].sum())
             ends.append((share, share))
             continue
+        if evidence.people < _FEW:
+            ends.append(of_a_handful(found, part.mask(), each))
+            continue
         table = look(part.attributes)
         z = reach(each, agreement(found, table, of))
         ends.append(deviation_of(found, table, part.mask(), of).within(z))
@@ -176,6 +184,21 @@ def reach(level: float, agreement: float) -> float:
         return float(ndtr(-z) + 2 * owens_t(z, slope)) - (1 - level)
 
     return float(brentq(missed, 0.0, most + 1)) if missed(0.0) > 0 else 0.0
+
+
+def of_a_handful(found: Unbiased, mask: Mask, level: float) -> tuple[float, float]:
+    """The interval of Hoeffding (1963) for an unbiased share.
+
+    A mean of n independent scores, each from a to b, is off by more than t with a probability below
+    2·exp(−2nt²/(b − a)²).
+    """
+    centre = square = 0.0
+    for share, view in zip(found.shares, found.views, strict=True):
+        scores = view.scores(mask.astype(np.float64))
+        centre += share * float((scores * view.reported).sum())
+        square += (share * float(np.ptp(scores))) ** 2 / view.n
+    half = math.sqrt(square * math.log(2 / (1 - level)) / 2)
+    return min(max(centre - half, 0.0), 1.0), min(max(centre + half, 0.0), 1.0)
 
 
 def _answerable(evidence: Evidence, query: Query) -> list[tuple[Query, Unbiased]] | None:
