@@ -13,6 +13,7 @@ from mdrr.estimation import Estimate, estimate
 from mdrr.frozen import freeze
 from mdrr.respondent import respond
 from mdrr.response import Report
+from mdrr.server.blind import new_signing_key
 from mdrr.source import SeededSource
 from mdrr.survey import Survey
 from tests.browser.conftest import OUT
@@ -206,6 +207,22 @@ def test_the_dashboard_follows_the_answers(survey, page):
 
     assert not [each for each in asked if token in each]
     assert all(each.startswith((url, "blob:", "data:")) for each in asked)
+
+
+def test_closing_a_blind_survey_is_said_to_be_final(tmp_path, page):
+    made = freeze(SURVEY)
+    with running(f"sqlite:///{tmp_path}/answers.db") as (url, store):
+        token = store.create(made, invitations="blind", signing_key=new_signing_key())
+        store.open(made.id)
+        page.goto(f"{url}/d/{made.id}#token={token}")
+        page.click("button:text-is('Close the survey for good')")
+        said = page.inner_text("dialog")
+        assert "This is final" in said
+        assert "open it again" not in said
+        page.click("dialog button:text-is('Close the survey for good')")
+        page.wait_for_selector("button:text-is('Publish the estimate')")
+        assert store.survey(made.id).state == "closed"
+        assert page.locator("button:text-is('Open the survey')").count() == 0
 
 
 def test_a_wrong_token_opens_nothing(survey, page):

@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -153,8 +154,24 @@ def test_a_crowd_with_blind_invitations(frozen):
         again = answer(*words)
         assert (again["answered"], again["refused"]) == (0, 20)
         assert store.status(frozen.id)["answers"] == 20
-    done("survey close survey.json")
+    said = refusal("survey close survey.json")
+    assert "can never take answers again. Nothing was done. If you are sure, add --yes" in said
+    assert answer("survey status survey.json")["state"] == "open"
+    assert "for good" in done("survey close survey.json --yes")
+    done("survey close survey.json")  # again: nothing is left to destroy
     assert "key of its blind invitations was destroyed" in refusal("survey", "reopen", frozen.id)
+
+
+@pytest.mark.parametrize(("said", "state"), [("n", "open"), ("y", "closed")])
+def test_at_a_terminal_closing_for_good_is_asked_for(frozen, monkeypatch, said, state):
+    opened("--invitations", 1, "--blind")
+    monkeypatch.setattr(
+        "mdrr.cli.close.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    )
+    asked = run("survey close survey.json", stdin=f"{said}\n")
+    assert "Closing it destroys their key" in asked.stderr
+    assert "Close it for good?" in asked.stderr
+    assert answer("survey status survey.json")["state"] == state
 
 
 def test_a_crowd_uses_each_invitation_once(frozen):

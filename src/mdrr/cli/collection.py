@@ -1,4 +1,4 @@
-"""`mdrr survey open`, `invite`, `status`, `close`, `reopen`: a survey in a database."""
+"""`mdrr survey open`, `invite`, `status`: a survey in a database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from mdrr.cli import options
 from mdrr.cli.inputs import load_frozen
-from mdrr.cli.screen import note, print_answer, print_json, print_text
+from mdrr.cli.screen import note, print_json, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -155,26 +155,6 @@ def invite(
         held = store.need(survey_id(name))
         write(links_of(link_to(base, held), store.invite(held.id, count)))
     print_text(f"Wrote {count:,} links to {out}.")
-
-
-def reopen(name: SurveyName, database: Database = LOCAL_DATABASE) -> None:
-    """Take answers again after a survey was closed."""
-    with opened(database) as store:
-        store.open(id := survey_id(name))
-    print_text(f"Survey {id} takes answers again.")
-
-
-def close(
-    name: SurveyName, database: Database = LOCAL_DATABASE, as_json: options.AsJson = False
-) -> None:
-    """Take no more answers, and forget in which order they came."""
-    with opened(database) as store:
-        store.close(id := survey_id(name))
-        found = store.status(id)
-    text = (
-        f"Survey {id} is closed with {found['answers']:,} answers. Next: mdrr survey results {id}"
-    )
-    print_answer(found, text, as_json=as_json)
 
 
 def _signing_key() -> bytes:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import typer
 
-from mdrr.cli.collection import close, invite, open_, reopen, status
+from mdrr.cli.close import close, reopen
+from mdrr.cli.collection import invite, open_, status
 from mdrr.cli.draft import check, freeze, init, preview
 from mdrr.cli.page import page
 from mdrr.cli.phase import phase

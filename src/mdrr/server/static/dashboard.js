@@ -110,12 +110,15 @@ function phases(status) {
 const STEPS = {
   open: ["open", "Open the survey", "People can answer from now on.", ["draft", "closed"]],
   close: ["close", "Close the survey", "Nobody can answer any more until you open it again. The order of arrival is wiped.", ["open"]],
+  blind: ["close", "Close the survey for good", "This is final: the key of the blind invitations is destroyed, and nobody can ever answer this survey again. The order of arrival is wiped.", ["open"]],
   publish: ["publish", "Publish the estimate", "Everybody can then read the estimate. This is final.", ["closed"]],
 };
 
 function steps(current) {
   const held = document.activeElement?.parentElement === at("steps");
-  at("steps").replaceChildren(...Object.values(STEPS).filter(([, , , from]) => from.includes(current)).map(
+  const blind = state.status.invitations.kind === "blind";  // such a survey closes once
+  const left = Object.entries(STEPS).filter(([name]) => name !== (blind ? "close" : "blind") && !(blind && name === "open" && current === "closed"));
+  at("steps").replaceChildren(...left.map(([, step]) => step).filter(([, , , from]) => from.includes(current)).map(
     ([path, title, text]) => h("button", { type: "button", class: "quiet", onclick: () => confirm(path, title, text) }, title)));
   if (held) at("steps").querySelector("button")?.focus();
 }
