@@ -112,8 +112,8 @@ def canonical(value: Any) -> str:
         return "{" + ",".join(f"{canonical(k)}:{canonical(value[k])}" for k in sorted(value)) + "}"
     if isinstance(value, list):
         return "[" + ",".join(canonical(item) for item in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
         return str(value)
     return '"' + "".join(escaped(character) for character in value) + '"'
@@ -309,10 +309,52 @@ def bad() -> list[Fields]:
     ]
 
 
+def words() -> Fields:
+    """A survey's words in three languages, with everything that JSON escapes; no design is like it.
+
+    The first categories are integers with one that stands for no answer, the second are booleans.
+    """
+    languages = ["en", "pt-BR", "ar"]
+
+    def said(*spoken: str) -> Fields:
+        return dict(zip(languages, spoken, strict=True))
+
+    blank = said("", "", "")
+    survey = {
+        "languages": languages,
+        "title": said('Health, "2026"', "Saúde \\ 2026", "الصحة"),
+        "introduction": said("Five minutes.\n\nThank you.\t\u0007", "\r\n", "\u2028\u00a0"),
+        "purpose": blank,
+        "consent": said("</script><b>&", "é e\u0301", "🦔"),
+        "retention": blank,
+        "contact": blank,
+        "questions": [
+            {
+                "name": "children",
+                "text": said("How many?", "Quantos?", "كم؟"),
+                "labels": [said(label, label, label) for label in ("none", "one", "\u007f")],
+                "kind": "ordinal",
+                "missing": -5,
+                "public": False,
+            },
+            {
+                "name": "smokes",
+                "text": said("Do you smoke?", "Fuma?", "هل تدخن؟"),
+                "labels": [said("No", "Não", "لا"), said("Yes", "Sim", "نعم")],
+                "kind": "nominal",
+                "missing": None,
+                "public": True,
+            },
+        ],
+    }
+    return {"survey": survey, "canonical": canonical(survey), "fingerprint": digest(survey)}
+
+
 def texts() -> dict[str, str]:
     """The files, by name."""
     found: dict[str, Any] = {f"{name}.json": vector(name, d) for name, d in designs().items()}
     found["bad.json"] = bad()
+    found["words/survey.json"] = words()
     return {
         name: json.dumps(value, ensure_ascii=True, indent=1) + "\n" for name, value in found.items()
     }
@@ -322,6 +364,7 @@ def main(folder: Path) -> None:
     """Write all files."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts().items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="ascii")
         print(f"{folder / name}: {len(text):,} bytes")
 

@@ -7,6 +7,7 @@ import pytest
 
 from mdrr.collector import Asked, CollectorError, Link, body, dashboard, said
 from mdrr.frozen import texts
+from mdrr.respondent import fingerprint
 from mdrr.response import Report
 from mdrr.server.blind import key_hash, to_text
 from tests.server.cases import DESIGN, SAMPLED, SURVEY
@@ -49,6 +50,18 @@ def test_a_link_says_which_key_signs_blind_invitations():
     for bad in (to_text(other), to_text(mine) + "=", None, 7):
         with pytest.raises(CollectorError, match="another key than your link promises"):
             Asked.from_dict(offer(blind_key=bad), link)
+
+
+def test_a_link_says_in_which_words_a_survey_asks():
+    """A collector that swaps two labels under the same design is found out."""
+    link = replace(LINK, words=fingerprint(texts(SURVEY)))
+    assert Link.parse(str(link)) == link
+    assert Asked.from_dict(offered(), link).survey == SURVEY
+    swapped = texts(SURVEY)
+    swapped["questions"][0]["labels"].reverse()
+    assert Asked.from_dict(offered(survey=swapped), LINK).survey != SURVEY
+    with pytest.raises(CollectorError, match="other words than your link promises"):
+        Asked.from_dict(offered(survey=swapped), link)
 
 
 @pytest.mark.parametrize(

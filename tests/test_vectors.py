@@ -81,9 +81,18 @@ def test_fingerprints_of_designs_that_were_published_stay():
 
 
 def test_the_script_writes_what_is_kept():
+    kept = [*FOLDER.glob("*.json"), *FOLDER.glob("words/*.json")]
     assert {
-        path.name: path.read_text(encoding="ascii") for path in FOLDER.glob("*.json")
+        str(path.relative_to(FOLDER)): path.read_text(encoding="ascii") for path in kept
     } == texts()
+
+
+def test_the_fingerprint_of_words_is_that_of_their_canonical_text():
+    vector = load("words/survey")
+    assert mdrr.respondent.fingerprint(vector["survey"]) == vector["fingerprint"]
+    spoken = json.loads(json.dumps(vector["survey"]))
+    spoken["questions"][1]["labels"].reverse()  # "no" for the category yes
+    assert mdrr.respondent.fingerprint(spoken) != vector["fingerprint"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import MdrrError
-from mdrr.frozen import read_texts
+from mdrr.frozen import read_texts, texts
+from mdrr.respondent import fingerprint
 from mdrr.response import Report
 from mdrr.survey import Survey
 
@@ -43,6 +44,7 @@ class Link:
         fingerprint: of the design that the person was promised.
         invitation: her invitation, used once.
         key: SHA-256 of the key that signs blind invitations, as `blind.key_hash` gives it.
+        words: the fingerprint of the questions and labels in people's words.
 
     Example:
         >>> link = Link.parse("https://example.org/s/abcdefgh#design=15f2&invitation=x")
@@ -57,6 +59,7 @@ class Link:
     fingerprint: str | None = None
     invitation: str | None = field(default=None, repr=False)
     key: str | None = None
+    words: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> Link:
@@ -74,10 +77,22 @@ class Link:
             )
         said = {key: values[0] for key, values in parse_qs(parts.fragment).items()}
         base = f"{parts.scheme}://{parts.netloc}{found[1]}"
-        return cls(base, found[2], said.get("design"), said.get("invitation"), said.get("key"))
+        return cls(
+            base,
+            found[2],
+            said.get("design"),
+            said.get("invitation"),
+            said.get("key"),
+            said.get("words"),
+        )
 
     def __str__(self) -> str:
-        said = {"design": self.fingerprint, "key": self.key, "invitation": self.invitation}
+        said = {
+            "design": self.fingerprint,
+            "words": self.words,
+            "key": self.key,
+            "invitation": self.invitation,
+        }
         fragment = urlencode({key: value for key, value in said.items() if value})
         return f"{self.base}/s/{self.survey}" + (f"#{fragment}" if fragment else "")
 
@@ -133,6 +148,7 @@ class Asked:
                 raise CollectorError("this survey does not take answers now")
             design = Design.from_dict(fields["design"])
             survey = read_texts(fields["survey"], design)
+            words = fingerprint(texts(survey))
             length, kind = fields["answer_bytes"], fields["invitations"]
             key = fields.get("blind_key")
         except CollectorError:
@@ -143,6 +159,11 @@ class Asked:
             raise CollectorError(
                 "the collector asks under another design than your link promises. Nothing was "
                 "sent. Ask the survey's owner"
+            )
+        if link.words is not None and words != link.words:
+            raise CollectorError(
+                "the collector asks in other words than your link promises. Nothing was sent. Ask "
+                "the survey's owner"
             )
         if link.key is not None:
             _check_key(key, link.key)

@@ -15,6 +15,7 @@ from typing import Any
 
 from mdrr.design import Design
 from mdrr.errors import DesignError, MdrrError, SchemaError, is_number
+from mdrr.respondent import fingerprint
 from mdrr.survey import TEXTS, Question, Survey
 
 FORMAT = 1
@@ -70,6 +71,11 @@ class FrozenSurvey:
         for key, value in self.predicted.items():
             if value is not None and not is_number(value):
                 raise SchemaError(f"predicted: {key!r} is not a number")
+
+    @property
+    def words(self) -> str:
+        """The fingerprint of what people read: SHA-256 of the canonical JSON of all texts."""
+        return fingerprint(texts(self.survey))
 
     @property
     def design(self) -> Design:

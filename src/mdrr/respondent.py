@@ -250,8 +250,8 @@ def position(labels: list[Any], label: object, name: str) -> int:
     raise SchemaError(f"the answer to {name!r} is not one of its {len(labels)} categories")
 
 
-def fingerprint(design: Mapping[str, Any]) -> str:
-    """SHA-256 of the design's canonical JSON: UTF-8, keys sorted, no blanks."""
-    fields = {key: value for key, value in design.items() if key != "fingerprint"}
+def fingerprint(published: Mapping[str, Any]) -> str:
+    """SHA-256 of the canonical JSON of a design, or of words: UTF-8, keys sorted, no blanks."""
+    fields = {key: value for key, value in published.items() if key != "fingerprint"}
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mdrr.design import Design
+from mdrr.respondent import fingerprint
 from mdrr.server.blind import blind_sign, from_text, to_text
 from scripts.vector_designs import band, cluster, constant, design, subset
 
@@ -120,7 +121,9 @@ class Collector:
 
     def link(self, **changes: str) -> str:
         """A person's link."""
-        parts = {"design": self.info["fingerprint"], "invitation": "secret-invitation"}
+        words = fingerprint(self.info["survey"])
+        parts = {"design": self.info["fingerprint"], "words": words}
+        parts["invitation"] = "secret-invitation"
         if self.info["blind_key"]:
             parts["key"] = hashlib.sha256(self.info["blind_key"].encode()).hexdigest()
         parts |= changes

@@ -6,7 +6,7 @@
 import { createCipheriv, webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { agree, drawn } from "./tasks.mjs";
+import { agree, drawn, words } from "./tasks.mjs";
 
 globalThis.crypto ??= webcrypto; // Node 18 has it, but not by that name
 const task = JSON.parse(readFileSync(0, "utf8"));
@@ -23,5 +23,5 @@ if (!task.system) {
     },
   });
 }
-const run = { agree, drawn }[task.name];
+const run = { agree, drawn, words }[task.name];
 process.stdout.write(JSON.stringify(await run(randomizer, risk, task)));

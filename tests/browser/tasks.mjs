@@ -32,6 +32,12 @@ export async function agree(randomizer, risk, { cases }) {
   return found;
 }
 
+// The fingerprint of each survey's words, and the text that it is of.
+export async function words(randomizer, _, { surveys }) {
+  const marks = surveys.map((survey) => randomizer.fingerprint(survey));
+  return { marks: await Promise.all(marks), texts: surveys.map(randomizer.canonical) };
+}
+
 // How often each code is reported: for every cell of every cluster of the first questionnaire, with
 // the bytes drawn as the page draws them, and how often each questionnaire is picked.
 export function drawn(randomizer, _, { design, n }) {

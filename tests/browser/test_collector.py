@@ -1,20 +1,24 @@
 """The page with the real collector, and served by somebody else."""
 
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+import re
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from mdrr.frozen import freeze
 from mdrr.server import schema
-from mdrr.server.blind import key_hash, new_signing_key
+from mdrr.server.blind import new_signing_key
 from mdrr.server.held import token_hash
-from mdrr.server.standalone import write_page
 from mdrr.survey import Survey
 from tests.browser.walk import forward, heading
-from tests.server.cases import running
+from tests.cli.run import done
+from tests.server.cases import free_port, running
 
 TEXT = """
 title = { en = "Health", ar = "الصحة" }
@@ -42,7 +46,8 @@ def survey(tmp_path):
         store.create(frozen, invitations="required")
         store.open(frozen.id)
         tokens = store.invite(frozen.id, 2)
-        fragments = [f"#design={frozen.design.fingerprint}&invitation={token}" for token in tokens]
+        links = [store.need(frozen.id).link(token) for token in tokens]
+        fragments = [f"#{link.partition('#')[2]}" for link in links]
         yield frozen, store, address, fragments
 
 
@@ -78,9 +83,7 @@ def test_a_blind_invitation_is_signed_at_the_start_and_spent_at_the_end(page, su
     store.create(other, invitations="blind", signing_key=new_signing_key())
     store.open(other.id)
     (token,) = store.invite(other.id, 1)
-    key = key_hash(store.need(other.id).blind_key)
-    design = other.design.fingerprint
-    page.goto(f"{address}/s/{other.id}#design={design}&key={key}&invitation={token}")
+    page.goto(f"{address}/{store.need(other.id).link(token)}")
     page.wait_for_selector("form")
     assert store.status(other.id)["invitations"]["used"] == 0
     forward(page)
@@ -110,23 +113,44 @@ def test_a_used_invitation_is_refused(page, browser, survey):
     assert store.tally(store.survey(frozen.id).phase()).n == 1
 
 
-def test_a_page_served_by_somebody_else_sends_to_the_collector(page, survey, tmp_path):
-    frozen, store, address, fragments = survey
-    write_page(tmp_path / "page", frozen.id, address)
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path / "page"))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        page.goto(f"http://localhost:{server.server_port}/{fragments[1]}")
+@pytest.mark.parametrize("kind", ["required", "blind"])
+def test_a_page_served_by_somebody_else_sends_to_the_collector(page, kind, tmp_path, monkeypatch):
+    """The exported page on another origin, as its command says; requests cross the origins."""
+    monkeypatch.chdir(tmp_path)
+    frozen = freeze(Survey.from_toml(TEXT))
+    Path("survey.json").write_text(frozen.to_json(), "utf-8")
+    with running("sqlite:///mdrr.db") as (address, store), serving_folder("page") as elsewhere:
+        key = new_signing_key() if kind == "blind" else None
+        store.create(frozen, invitations=kind, signing_key=key)
+        store.open(frozen.id)
+        (token,) = store.invite(frozen.id, 1)
+        said = done("survey", "page", "survey.json", "--collector", address, "-o", "page")
+        (end,) = re.findall(r"Links end in (index.html#\S+),", " ".join(said.split()))
+        posted = []
+        page.on("request", lambda sent: posted.append(sent.url) if sent.method == "POST" else None)
+        page.goto(f"{elsewhere}/{end}&invitation={token}")
         answer(page)
         assert heading(page) == "Thank you. Your answers were received."
+        assert page.url.startswith(elsewhere)
+        assert posted
+        assert all(url.startswith(f"{address}/api/surveys/{frozen.id}/") for url in posted)
+        assert store.tally(store.survey(frozen.id).phase()).n == 1
+
+
+@contextmanager
+def serving_folder(name):
+    """`python -m http.server` on an origin of its own, of a folder that is made later."""
+    port = free_port()
+    words = ["-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", name]
+    server = subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            assert server.poll() is None
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield f"http://localhost:{port}"
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-    assert store.tally(store.survey(frozen.id).phase()).n == 1
+        server.terminate()
+        server.wait()

@@ -1,5 +1,6 @@
 """The respondent's page in Chromium: from the link to the acknowledgement, and every refusal."""
 
+import copy
 import json
 import re
 
@@ -244,7 +245,20 @@ def test_an_unfair_design_is_refused_even_if_the_link_promises_it(page, collecto
 def test_words_that_do_not_belong_to_the_design_are_refused(page, collector):
     survey = collector.info["survey"]
     collector.info["survey"] = {**survey, "questions": survey["questions"][1:]}
-    assert "not the one your link promises" in refused(page, collector, collector.link())
+    assert "not the one your link promises" in refused(page, collector, collector.link(words=""))
+
+
+def test_labels_that_the_link_does_not_promise_are_refused(page, collector):
+    """The collector shows "no" for the category yes, under the same design."""
+    link = collector.link()
+    collector.info = copy.deepcopy(collector.info)
+    collector.info["survey"]["questions"][1]["labels"].reverse()
+    assert "not the one your link promises" in refused(page, collector, link)
+
+
+def test_a_link_may_leave_the_words_open(page, collector):
+    page.goto(collector.link(words=""))
+    page.wait_for_selector("form")
 
 
 @pytest.mark.parametrize("mark", ["", "abc", "Z" * 64])

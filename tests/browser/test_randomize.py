@@ -76,6 +76,12 @@ def test_every_vector_is_reproduced(agree):
         assert found["reports"] == [person["report"] for person in vector["people"]]
 
 
+def test_words_have_the_fingerprint_of_the_vector(node):
+    vector = json.loads((VECTORS / "words" / "survey.json").read_text("ascii"))
+    found = in_node(node, {"name": "words", "surveys": [vector["survey"]]})
+    assert found == {"marks": [vector["fingerprint"]], "texts": [vector["canonical"]]}
+
+
 def test_what_is_bad_is_refused(agree):
     cases = [
         {**case, "people": [{"record": case["record"], "bytes": "0000"}]}

@@ -221,7 +221,7 @@ def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
 
     # The frozen survey holds the main design, and links to a page elsewhere promise that one.
     said = done("survey page survey.json --collector https://x.example.org -o page")
-    assert f"#design={made['fingerprint']}," in "".join(said.split("\n"))
+    assert f"#design={made['fingerprint']}&words={frozen.words}," in "".join(said.split("\n"))
     with database(DATABASE) as store:
         held = store.need(frozen.id).frozen
     assert [design.fingerprint for design in held.phases] == [

@@ -214,6 +214,7 @@ def test_links_of_blind_invitations_promise_the_key(sqlite_served):
     made = place.do("invitations", {"count": 3}).json()
     promised = {
         "design": [DESIGN.fingerprint],
+        "words": [place.frozen.words],
         "key": [key_hash(verifying_key(key))],
     }
     for token, link in zip(made["invitations"], made["links"], strict=True):

@@ -180,10 +180,8 @@ def check_address(url: str) -> str:
 def link_to(base: str, held: Held) -> Link:
     """The link to a survey, without an invitation."""
     from mdrr.collector import Link
-    from mdrr.server.blind import key_hash
 
-    key = None if held.blind_key is None else key_hash(held.blind_key)
-    return Link(base, held.id, held.phase().design.fingerprint, key=key)
+    return Link.parse(f"{base}/{held.link()}")
 
 
 def links_of(link: Link, tokens: Sequence[str]) -> list[str]:

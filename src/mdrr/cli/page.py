@@ -46,4 +46,5 @@ def _promised(name: str, database: str) -> tuple[str, str]:
                 return id, held.link().partition("#")[2]
     if not Path(name).is_file():
         raise MdrrError(f"there is no survey {id} in {database}. Name it with --database")
-    return id, f"design={load_frozen(Path(name)).design.fingerprint}"
+    frozen = load_frozen(Path(name))
+    return id, f"design={frozen.design.fingerprint}&words={frozen.words}"

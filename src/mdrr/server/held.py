@@ -66,7 +66,7 @@ class Held:
 
     def link(self, invitation: str | None = None) -> str:
         """A person's link under the server's address: after # it says what she was promised."""
-        said = {"design": self.phase().design.fingerprint}
+        said = {"design": self.phase().design.fingerprint, "words": self.frozen.words}
         if self.blind_key is not None:
             said["key"] = key_hash(self.blind_key)
         if invitation is not None:

@@ -91,7 +91,7 @@ function tell(status) {
     ["design", status.fingerprint.slice(0, 12)],
   ];
   at("facts").replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-  const link = `${new URL(`../s/${id}`, location.href)}#design=${status.fingerprint}`;
+  const link = new URL(`../${status.link}`, location.href).href;
   at("link").replaceChildren("People answer at ", h("a", { href: link }, `${id}, the survey's page`), invitations.kind === "none"
     ? ". Give them the whole link." : ". Give each the whole link, with &invitation= and an invitation at its end.");
   at("link").hidden = status.state !== "open";

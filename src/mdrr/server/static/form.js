@@ -1,9 +1,9 @@
 // The respondent's page: from the link to the acknowledgement.
 //
-// The link's fragment carries the design's fingerprint and the invitation, so no server sees them in
-// an address. True answers live in `state.answers` until the page is closed, and nowhere else.
+// The link's fragment carries the fingerprints of the design and of the survey's words, and the
+// invitation, so no server sees them in an address. True answers live in `state.answers` until the page is closed, and nowhere else.
 
-import { check, choiceBytes, choose, codes, fits, randomBytes, recordBytes } from "./randomize.js";
+import { check, choiceBytes, choose, codes, fingerprint, fits, randomBytes, recordBytes } from "./randomize.js";
 import { epsilonOf, epsilonOfDesign } from "./risk.js";
 import * as device from "./sending.js";
 import { Words } from "./elements.js";
@@ -217,6 +217,7 @@ async function open() {
   });
   if (mark !== link.get("design")) throw new Stop("stopped", "mismatch");
   if (!asksTheSame(survey, design)) throw new Stop("stopped", "mismatch");
+  if (link.has("words") && (await fingerprint(survey).catch(() => "")) !== link.get("words")) throw new Stop("stopped", "mismatch");
   if (info.invitations === "blind") {
     // With a key of her own a person could be recognized: the link says which key all have.
     if (!link.get("key")) throw new Stop("stopped", "noDesign");

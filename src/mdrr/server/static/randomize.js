@@ -136,9 +136,10 @@ function position(labels, record, name) {
 
 // ---- Checking
 
-// SHA-256 of the design's canonical JSON: UTF-8, keys sorted by code point, no blanks.
-export async function fingerprint(design) {
-  const { fingerprint: _, ...fields } = design;
+// SHA-256 of a design's canonical JSON, or of a survey's words: UTF-8, keys sorted by code point, no
+// blanks.
+export async function fingerprint(published) {
+  const { fingerprint: _, ...fields } = published;
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(fields)));
   return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
