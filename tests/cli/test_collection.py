@@ -75,6 +75,38 @@ def test_open_asks_how_people_are_invited(frozen):
     )
 
 
+@pytest.mark.parametrize("count", [0, -1, 1_000_001])
+def test_a_survey_that_cannot_be_opened_is_not_half_made(frozen, count):
+    said = refusal(f"survey open survey.json --invitations {count}")
+    assert "between 1 and 1,000,000 invitations" in said
+    assert not Path("invitations.txt").exists()
+    assert Store(DATABASE).states() == {}
+    assert opened("--invitations", 2)["token"]
+
+
+def test_a_survey_is_opened_whole_or_not_at_all(frozen, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("mdrr.server.store._add_invitations", fail)
+    assert "No space left" in refusal("survey open survey.json --invitations 2")
+    assert not Path("invitations.txt").exists()
+    assert Store(DATABASE).states() == {}
+
+
+def test_an_owner_who_lost_her_link_gets_a_new_one(frozen):
+    lost = opened("--no-invitations")["token"]
+    made = answer("survey owner survey.json --url https://example.org")
+    assert made["dashboard"] == f"https://example.org/d/{frozen.id}#token={made['token']}"
+    with running(DATABASE) as (url, _):
+        for token, status in ((lost, 401), (made["token"], 200)):
+            bearer = {"authorization": f"Bearer {token}"}
+            asked = httpx.get(f"{url}/api/surveys/{frozen.id}/owner/status", headers=bearer)
+            assert asked.status_code == status
+    assert "no survey 'abcdefgh'" in refusal("survey owner abcdefgh")
+    assert "The old token has ended." in done("survey owner survey.json")
+
+
 def test_more_invitations_come_in_a_file_of_their_own(frozen):
     opened("--invitations", 2)
     done("survey invite survey.json 4 -o more.txt")
@@ -182,7 +214,7 @@ def test_a_crowd_uses_each_invitation_once(frozen):
         Path("links.txt").write_text(text.replace(f"http://127.0.0.1:{port}", url))
         first = Path("links.txt").read_text().split()[0]
         bare = Link(url, frozen.id, frozen.design.fingerprint)
-        assert "needs an invitation" in refusal("crowd", bare, "--data", "people.csv")
+        assert "--invitations FILE" in refusal("crowd", bare, "--data", "people.csv")
         words = ("crowd", first, "--data", "people.csv", "--invitations", "links.txt")
         assert answer(*words)["answered"] == 50
         again = answer(*words)

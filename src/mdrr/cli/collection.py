@@ -1,4 +1,4 @@
-"""`mdrr survey open`, `invite`, `status`: a survey in a database."""
+"""`mdrr survey open`, `invite`, `owner`, `status`: a survey in a database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from mdrr.cli import options
 from mdrr.cli.inputs import load_frozen
-from mdrr.cli.screen import note, print_json, print_text
+from mdrr.cli.screen import note, print_answer, print_json, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -80,8 +80,6 @@ def open_(
     as_json: options.AsJson = False,
 ) -> None:
     """Take answers. Prints the owner's token, once, and writes the invitations to a file."""
-    from mdrr.collector import dashboard
-
     if no_invitations == (invitations is not None):
         raise MdrrError(
             "say how people are invited: --invitations N for one answer each, or --no-invitations, "
@@ -90,36 +88,62 @@ def open_(
     if no_invitations and (blind or out is not None):
         raise MdrrError("--blind and --out go with --invitations N")
     base, held = check_address(url), load_frozen(frozen)
-    kind = "none" if no_invitations else "blind" if blind else "required"
+    file = out or Path("invitations.txt")
     with opened(database) as store:
+        from mdrr.collector import Link, dashboard
+        from mdrr.server.blind import key_hash, new_signing_key, verifying_key
+        from mdrr.server.held import new_tokens
+
+        tokens = [] if invitations is None else new_tokens(invitations)
         if store.survey(held.id) is not None:
             raise MdrrError(
                 f"survey {held.id} is in {database} already. 'mdrr survey status {held.id}' says "
-                "how it stands; 'mdrr survey reopen' opens it after it was closed"
+                "how it stands, 'mdrr survey reopen' opens it, 'mdrr survey owner' makes a new "
+                "link to its dashboard"
             )
-        key = _signing_key() if blind else None
-        file = out or Path("invitations.txt")
-        with secret_file(file, wanted=invitations is not None) as write:
-            token = store.create(held, invitations=kind, signing_key=key)
-            link = link_to(base, store.need(held.id))
-            if invitations is not None:
-                write(links_of(link, store.invite(held.id, invitations)))
-            store.open(held.id)
-    owner = dashboard(link.base, held.id, token)
+        key = new_signing_key() if blind else None
+        promised = None if key is None else key_hash(verifying_key(key))
+        link = Link(base, held.id, held.phases[0].fingerprint, key=promised)
+        with secret_file(file, wanted=bool(tokens)) as write:
+            write(links_of(link, tokens))
+            token = store.create(
+                held,
+                invitations="none" if no_invitations else "blind" if blind else "required",
+                signing_key=key,
+                invited=tokens,
+                state="open",
+            )
+    owner = dashboard(base, held.id, token)
     if as_json:
         fields = {"id": held.id, "token": token, "link": str(link), "dashboard": owner}
-        made = None if invitations is None else str(file)
-        print_json({**fields, "invitations": made, "database": database})
+        print_json({**fields, "invitations": str(file) if tokens else None, "database": database})
         return
     print_text(f"Survey {held.id} is open in {database}.")
     print_text(f"Owner's token, shown this once: {token}")
     print_text(f"Dashboard: {owner}")
-    if invitations is None:
+    if not tokens:
         print_text(f"Link for everybody: {link}")
         note("Anybody with the link can answer any number of times. --invitations N prevents that")
     else:
         print_text(f"Wrote {invitations:,} links to {file}, one per person. Only you can read it.")
     print_text(f"Serve it with: mdrr serve --database {database}")
+
+
+def owner(
+    name: SurveyName,
+    database: Database = LOCAL_DATABASE,
+    url: Url = LOCAL_URL,
+    as_json: options.AsJson = False,
+) -> None:
+    """Make a new owner's token, if the link to the dashboard is lost; the old one ends."""
+    from mdrr.collector import dashboard
+
+    base = check_address(url)
+    with opened(database) as store:
+        token = store.new_owner(id := survey_id(name))
+    link = dashboard(base, id, token)
+    text = f"Owner's token, shown this once: {token}\nDashboard: {link}\nThe old token has ended."
+    print_answer({"id": id, "token": token, "dashboard": link}, text, as_json=as_json)
 
 
 def status(
@@ -155,12 +179,6 @@ def invite(
         held = store.need(survey_id(name))
         write(links_of(link_to(base, held), store.invite(held.id, count)))
     print_text(f"Wrote {count:,} links to {out}.")
-
-
-def _signing_key() -> bytes:
-    from mdrr.server.blind import new_signing_key
-
-    return new_signing_key()
 
 
 def check_address(url: str) -> str:
@@ -203,7 +221,7 @@ def secret_file(path: Path, *, wanted: bool = True) -> Iterator[Any]:
         ) from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         try:
-            yield lambda lines: file.write("".join(f"{line}\n" for line in lines))
+            yield lambda lines: (file.writelines(f"{line}\n" for line in lines), file.flush())
         except BaseException:
             path.unlink()
             raise

@@ -63,7 +63,9 @@ def crowd(
     if invitations is not None:
         n = min(n or len(links), len(links))
     elif asked.invitations != "none":
-        raise MdrrError("this survey needs invitations: give their file with --invitations")
+        raise MdrrError(
+            "this survey needs invitations. Name the file of their links with --invitations FILE"
+        )
     source = None if seed is None else str(seed)
     if not as_json:
         step("A simulation: these people exist only in a file.")

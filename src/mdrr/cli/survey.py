@@ -7,7 +7,7 @@ from collections.abc import Callable
 import typer
 
 from mdrr.cli.close import close, reopen
-from mdrr.cli.collection import invite, open_, status
+from mdrr.cli.collection import invite, open_, owner, status
 from mdrr.cli.draft import check, freeze, init, preview
 from mdrr.cli.page import page
 from mdrr.cli.phase import phase
@@ -20,6 +20,7 @@ _STEPS: dict[str, tuple[Callable[..., None], str]] = {
     "freeze": (freeze, "survey.toml -o survey.json"),
     "open": (open_, "survey.json --invitations 200"),
     "invite": (invite, "survey.json 50 -o more.txt"),
+    "owner": (owner, "survey.json"),
     "page": (page, "survey.json --collector https://collector.example.org -o page"),
     "status": (status, "survey.json"),
     "phase": (phase, "survey.json --people 5000 --links invitations.txt -o main.txt"),

@@ -28,6 +28,13 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
+def new_tokens(count: int) -> list[str]:
+    """Fresh tokens for so many invitations."""
+    if not 1 <= count <= 1_000_000:
+        raise StoreError("make between 1 and 1,000,000 invitations at once")
+    return [new_token() for _ in range(count)]
+
+
 @dataclass(frozen=True)
 class Phase:
     """One phase of a survey: its number, its design, and its key in the database."""

@@ -15,7 +15,7 @@ from mdrr.design import Design
 from mdrr.frozen import FrozenSurvey, predictions
 from mdrr.server.accept import Answer, Outcome, accept
 from mdrr.server.blind import verifying_key
-from mdrr.server.held import Held, Phase, finite, new_token, token_hash
+from mdrr.server.held import Held, Phase, finite, new_token, new_tokens, token_hash
 from mdrr.server.order import forget_order
 from mdrr.server.schema import (
     StoreError,
@@ -71,8 +71,20 @@ class Store:
         invitations: str = "none",
         most: int = MOST_ANSWERS,
         signing_key: bytes | None = None,
+        invited: Sequence[str] = (),
+        state: str = "draft",
     ) -> str:
-        """Add a frozen survey as a draft; gives its owner's token, whose hash alone is kept."""
+        """Add a frozen survey, whole or not at all; gives its owner's token.
+
+        Arguments:
+            frozen: the survey.
+            token: the owner's; a fresh one by default. Its hash alone is kept.
+            invitations: which kind it has.
+            most: how many answers a phase takes.
+            signing_key: of blind invitations.
+            invited: the tokens of its first invitations, as `new_tokens` makes them.
+            state: `"draft"`, or `"open"` to take answers at once.
+        """
         if invitations not in INVITATIONS:
             raise StoreError(f"invitations are one of {', '.join(INVITATIONS)}")
         if (signing_key is not None) != (invitations == "blind"):
@@ -85,7 +97,7 @@ class Store:
         row = {
             "id": frozen.id,
             "frozen": frozen.to_json(),
-            "state": "draft",
+            "state": state,
             "phase": 1,
             "invitations": invitations,
             "owner": token_hash(token),
@@ -101,6 +113,17 @@ class Store:
                 raise StoreError(f"survey {frozen.id} is in this database already") from None
             for number, design in enumerate(frozen.phases, start=1):
                 _add_phase(connection, frozen.id, number, design)
+            if invited:
+                _add_invitations(connection, frozen.id, invited)
+        return token
+
+    def new_owner(self, id: str) -> str:
+        """A new owner's token for a survey; the one before no longer works."""
+        token = new_token()
+        with self._writing() as connection, connection.begin():
+            change = sa.update(surveys).where(surveys.c.id == id).values(owner=token_hash(token))
+            if not connection.execute(change).rowcount:
+                self.need(id)
         return token
 
     def states(self) -> dict[str, str]:
@@ -231,15 +254,11 @@ class Store:
 
     def invite(self, id: str, count: int) -> list[str]:
         """Make invitations; their tokens are given once, and only their hashes are kept."""
-        if not 1 <= count <= 1_000_000:
-            raise StoreError("make between 1 and 1,000,000 invitations at once")
-        held = self.need(id)
+        tokens, held = new_tokens(count), self.need(id)
         if held.invitations == "none":
             raise StoreError(f"survey {id} takes answers without invitations")
-        tokens = [new_token() for _ in range(count)]
-        rows = [{"survey": id, "hash": h, "used": False} for h in sorted(map(token_hash, tokens))]
         with self._writing() as connection, connection.begin():
-            connection.execute(sa.insert(invitations), rows)
+            _add_invitations(connection, id, tokens)
         return tokens
 
     # Answers
@@ -330,3 +349,9 @@ def _add_phase(connection: sa.Connection, survey: str, number: int, design: Desi
             "fingerprint": design.fingerprint,
         },
     )
+
+
+def _add_invitations(connection: sa.Connection, survey: str, tokens: Sequence[str]) -> None:
+    hashes = sorted(map(token_hash, tokens))  # not in the order in which they were made
+    rows = [{"survey": survey, "hash": each, "used": False} for each in hashes]
+    connection.execute(sa.insert(invitations), rows)

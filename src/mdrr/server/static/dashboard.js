@@ -62,7 +62,7 @@ function asked() {
 
 function stop(error) {
   const sentences = {
-    401: "This link does not open the dashboard: use the whole link that you got when the survey was made.",
+    401: "This link does not open the dashboard: use the whole link that you got when the survey was opened. If it is lost, 'mdrr survey owner' makes a new one where the database is.",
     404: "There is no such survey. Check the link.",
   };
   if (!(error instanceof Refused)) throw error;
