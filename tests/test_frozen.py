@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdrr.errors import MdrrError
-from mdrr.frozen import FrozenSurvey, freeze
+from mdrr.frozen import FrozenSurvey, freeze, predictions, shortfall
 from mdrr.protocols import independent, joint
 from mdrr.survey import Survey
 
@@ -150,3 +150,18 @@ def test_the_phases_ask_the_same(frozen):
     other = independent(Survey.load(ROOT / "examples" / "adult.toml").domain, epsilon=1.0)
     with pytest.raises(MdrrError, match="do not ask the same"):
         replace(frozen, phases=(frozen.design, other))
+
+
+def test_fewer_people_than_expected_are_said_with_the_error_they_bring():
+    frozen = freeze(Survey.from_toml(DRAFT))
+    promised, found = frozen.predicted["error"], predictions(frozen.design, 50)["error"]
+    assert found > promised
+    assert shortfall(frozen, frozen.design, 50) == (
+        f"50 of 500 people expected. A typical count errs by about {found:.1%}, not {promised:.1%}."
+    )
+    assert shortfall(frozen, frozen.design, 0) == "0 of 500 people expected."
+    assert shortfall(frozen, frozen.design, 500) == ""
+    other = independent(frozen.survey.domain, p=0.5)  # a pilot, of which nothing was promised
+    assert shortfall(frozen, other, 50) == ""
+    assert shortfall(freeze(Survey.from_toml(DRAFT), other), other, 50) != ""
+    assert shortfall(replace(frozen, predicted={}), frozen.design, 50) == ""

@@ -171,6 +171,26 @@ def predictions(design: Design, people: int | None) -> dict[str, float | None]:
     return {"people": people, **{key: getattr(found, key) for key in kept}}
 
 
+def shortfall(frozen: FrozenSurvey, design: Design, n: int) -> str:
+    """What n people less than expected cost, in a sentence; empty if it is not less.
+
+    Arguments:
+        frozen: says how many were expected, and which error that promised.
+        design: of the phase that n people answered. Nothing is promised but of the last one.
+        n: how many answered, or will.
+    """
+    expected, promised = frozen.predicted.get("people"), frozen.predicted.get("error")
+    if expected is None or promised is None or n >= expected:
+        return ""
+    if design.fingerprint != frozen.design.fingerprint:
+        return ""
+    text = f"{n:,} of {expected:,.0f} people expected"
+    if not n:
+        return f"{text}."
+    error = predictions(design, n)["error"] or 0.0
+    return f"{text}. A typical count errs by about {error:.1%}, not {promised:.1%}."
+
+
 def texts(survey: Survey) -> dict[str, Any]:
     """A survey's words as JSON-ready values, each text by language."""
     spoken = [survey, *survey.translations]

@@ -22,7 +22,7 @@ import pytest
 from mdrr.cli.collection import opened as database
 from mdrr.collector import Link
 from mdrr.estimation import Estimate
-from mdrr.frozen import FrozenSurvey
+from mdrr.frozen import FrozenSurvey, predictions
 from mdrr.server.store import Store
 from tests.cli.run import answer, done, refusal, run
 from tests.server.cases import free_port, running
@@ -92,6 +92,25 @@ def test_a_survey_is_opened_whole_or_not_at_all(frozen, monkeypatch):
     assert "No space left" in refusal("survey open survey.json --invitations 2")
     assert not Path("invitations.txt").exists()
     assert Store(DATABASE).states() == {}
+
+
+def test_fewer_people_than_planned_are_said_at_every_step(folder):
+    text = Path("survey.toml").read_text(encoding="utf-8")
+    plan = '[design]\nprotocol = "planned"\nepsilon = 2.0\npeople = 5000\n'
+    Path("survey.toml").write_text(text.replace("[[attributes]]", f"{plan}[[attributes]]", 1))
+    done("survey freeze survey.toml -o survey.json")
+    frozen = FrozenSurvey.from_json(Path("survey.json").read_bytes())
+    promised = f"{frozen.predicted['error']:.1%}"
+    fewer = f"{predictions(frozen.design, 200)['error']:.1%}"
+    said = f"200 of 5,000 people expected. A typical count errs by about {fewer}, not {promised}."
+    assert said in run("survey open survey.json --invitations 200").stderr
+    assert "0 of 5,000 people expected." in done("survey status survey.json")
+    with running(DATABASE) as (url, _):
+        text = Path("invitations.txt").read_text().replace("http://127.0.0.1:8000", url)
+        Path("links.txt").write_text(text)
+        done("crowd", text.split()[0], "--data", "people.csv", "--invitations", "links.txt")
+    assert said in done("survey status survey.json")
+    assert said in done("survey results survey.json --method product")
 
 
 def test_an_owner_who_lost_her_link_gets_a_new_one(frozen):
@@ -399,6 +418,12 @@ def test_a_port_or_host_that_cannot_be_had_is_one_line(frozen):
         assert f"port {port} is in use" in refusal(f"serve --port {port}")
     for host in ("192.0.2.1", "no-such-host.invalid"):
         assert f"{host} is no address of this machine" in refusal(f"serve --host {host} --port 0")
+
+
+def test_a_folder_that_is_missing_is_said(frozen):
+    said = refusal("survey open survey.json --invitations 2 -o /nonexistent/i.txt")
+    assert "there is no folder '/nonexistent'" in said
+    assert Store(DATABASE).states() == {}
 
 
 def test_an_address_that_is_none_leaves_no_survey_behind(frozen):

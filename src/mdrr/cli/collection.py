@@ -91,6 +91,7 @@ def open_(
     file = out or Path("invitations.txt")
     with opened(database) as store:
         from mdrr.collector import Link, dashboard
+        from mdrr.frozen import shortfall
         from mdrr.server.blind import key_hash, new_signing_key, verifying_key
         from mdrr.server.held import new_tokens
 
@@ -125,7 +126,10 @@ def open_(
         print_text(f"Link for everybody: {link}")
         note("Anybody with the link can answer any number of times. --invitations N prevents that")
     else:
-        print_text(f"Wrote {invitations:,} links to {file}, one per person. Only you can read it.")
+        links = "1 link" if len(tokens) == 1 else f"{len(tokens):,} links"
+        print_text(f"Wrote {links} to {file}, one per person. Only you can read it.")
+        if fewer := shortfall(held, held.phases[0], len(tokens)):
+            note(f"Invited: {fewer} 'mdrr survey invite' makes more invitations")
     print_text(f"Serve it with: mdrr serve --database {database}")
 
 
@@ -150,8 +154,11 @@ def status(
     name: SurveyName, database: Database = LOCAL_DATABASE, as_json: options.AsJson = False
 ) -> None:
     """Say how a survey stands: state, answers, invitations, ε."""
+    from mdrr.frozen import shortfall
+
     with opened(database) as store:
-        found = store.status(survey_id(name))
+        held = store.need(survey_id(name))
+        found = store.status(held.id)
     if as_json:
         print_json(found)
         return
@@ -164,6 +171,9 @@ def status(
             f"fingerprint {phase['fingerprint']}."
         )
     print_text(f"Invitations: {invited['kind']}{used}.")
+    answered = found["phases"][held.number - 1]["answers"]
+    if fewer := shortfall(held.frozen, held.phase().design, answered):
+        print_text(f"So far: {fewer}")
 
 
 def invite(
@@ -219,9 +229,16 @@ def secret_file(path: Path, *, wanted: bool = True) -> Iterator[Any]:
         raise MdrrError(
             f"{path} exists and may hold invitations. Name another file with -o"
         ) from None
+    except FileNotFoundError:
+        raise MdrrError(f"{path}: there is no folder {str(path.parent)!r}. Make it first") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+
+        def write(lines: Sequence[str]) -> None:
+            file.writelines(f"{line}\n" for line in lines)
+            file.flush()
+
         try:
-            yield lambda lines: (file.writelines(f"{line}\n" for line in lines), file.flush())
+            yield write
         except BaseException:
             path.unlink()
             raise

@@ -32,6 +32,7 @@ def results(
 ) -> None:
     """Estimate the true shares from the answers, with intervals; -o saves them (.json, .npz)."""
     from mdrr.files import write_text
+    from mdrr.frozen import shortfall
 
     keep_apart(out, [])
     if out is not None and out.suffix.lower() not in (".json", SAVED):
@@ -41,6 +42,8 @@ def results(
         phases = held.begun(number)
         found = findings.estimate(phases, method)
         described = findings.described(phases, method, level)
+        asked = held.phase()
+        fewer = shortfall(held.frozen, asked.design, store.answers(asked))
     fields: dict[str, Any] = {"id": held.id, "state": held.state, **described}
     design = found.evidence.design
     if out is not None and out.suffix.lower() == SAVED:
@@ -61,6 +64,8 @@ def results(
     )
     if design.outside:
         print_text(design.outside)
+    if fewer and number in (None, held.number):
+        print_text(f"Answers: {fewer}")
     if out is not None:
         print_text(f"Wrote {out}.")
 
