@@ -168,8 +168,14 @@ def test_crowd_results_and_publication(frozen):
         done("survey close survey.json")
         assert "does not take answers" in refusal("crowd", link, "--data", "people.csv")
         assert httpx.get(f"{link.api}/results").status_code == 404
-        done("survey publish survey.json --open-data")
+        said = done("survey", "publish", "survey.json", "--open-data", "--url", url)
+        assert re.findall(r"https?://\S+", said) == [
+            f"{link.api}/results",
+            f"{link.api}/results/reports.parquet",
+        ]
         time.sleep(1.1)  # the server shows a survey as it was at most a second ago
+        again = refusal("survey", "publish", "survey.json", "--url", url)
+        assert again == f"survey {frozen.id} is published already, at {link.api}/results"
         public = httpx.get(f"{link.api}/results").json()
         assert public["attributes"] == found["attributes"]
         assert public["dependences"]["names"] == list(frozen.design.domain.names)
@@ -291,6 +297,20 @@ def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
     assert {key: results[key] for key in shown} == {key: both[key] for key in shown}
     assert [each["phase"] for each in results["phases"]] == [1, 2]
     assert results["phases"][0]["attributes"] == pilot["attributes"]
+
+
+def test_a_pilot_without_answers_or_a_second_main_survey_is_one_line(frozen):
+    opened("--invitations", 300)
+    words = "survey phase survey.json --people 5000"
+    assert "nobody has answered" in refusal(words)
+    with running(DATABASE) as (url, _):
+        text = Path("invitations.txt").read_text().replace("http://127.0.0.1:8000", url)
+        Path("links.txt").write_text(text)
+        done("crowd", text.split()[0], "--data", "people.csv", "--invitations", "links.txt")
+    said = done(f"{words} --links links.txt -o main.txt")
+    assert "Send everybody the new link" in said
+    again = refusal(words)
+    assert again == f"survey {frozen.id} is in its main survey already; it has one pilot"
 
 
 def test_a_pilot_without_invitations_needs_a_promise(frozen):

@@ -18,7 +18,7 @@ from mdrr.cli.collection import (
     survey_id,
 )
 from mdrr.cli.screen import print_json, print_text
-from mdrr.errors import MdrrError
+from mdrr.errors import EstimateError, MdrrError
 
 
 def phase(
@@ -38,7 +38,7 @@ def phase(
     ] = 0.1,
     links: Annotated[
         Path | None,
-        Option(help="The file of invitations; unused ones get links to the main survey."),
+        Option(help="The file of all invitations, for their links to the main survey."),
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="File for these links.")] = None,
     different_people: Annotated[
@@ -55,6 +55,10 @@ def phase(
         raise MdrrError("--links FILE and -o NEWFILE go together")
     with opened(database) as store:
         held = store.need(survey_id(name))
+        if held.number > 1:
+            raise MdrrError(f"survey {held.id} is in its main survey already; it has one pilot")
+        if held.state not in ("open", "closed"):
+            raise MdrrError(f"survey {held.id} is {held.state}, so no main survey can begin")
         if held.invitations == "none" and not different_people:
             raise MdrrError(
                 f"survey {held.id} has no invitations, so people of the pilot could answer again "
@@ -62,14 +66,24 @@ def phase(
             )
         pilot = held.phase(1)
         tally = store.tally(pilot)
-        made = main_survey(
-            tally,
-            pilot.design,
-            people=people,
-            epsilon=epsilon,
-            max_cells=clusters,
-            min_dependence=min_dependence,
-        ).design
+        if not tally.n:
+            raise MdrrError(
+                f"nobody has answered survey {held.id} yet, so there is nothing to learn for the "
+                "main survey. Run this again once people have answered"
+            )
+        try:
+            made = main_survey(
+                tally,
+                pilot.design,
+                people=people,
+                epsilon=epsilon,
+                max_cells=clusters,
+                min_dependence=min_dependence,
+            ).design
+        except EstimateError as error:
+            raise MdrrError(
+                f"{error}: {tally.n:,} answers are too few to plan with. Wait for more of them"
+            ) from None
         with secret_file(out or Path(), wanted=out is not None) as write:
             store.start_phase(held.id, made, people=people)
             if links is not None:
@@ -85,5 +99,9 @@ def phase(
     once = "An invitation is good for one answer, in whichever phase, so nobody spends both."
     print_text(once if held.invitations != "none" else "Nobody may be asked in both phases.")
     print_text(f"Fingerprint of the main survey: {made.fingerprint}.")
+    print_text("Links to the pilot no longer work.")
     if out is not None:
-        print_text(f"Wrote the links to {out}. Links to the pilot no longer work.")
+        print_text(
+            f"Wrote {out}. Send everybody the new link: nobody can know who has answered, and "
+            "whoever did is told that the invitation was used."
+        )

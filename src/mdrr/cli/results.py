@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from mdrr.cli import options
-from mdrr.cli.collection import LOCAL_DATABASE, Database, SurveyName, opened, survey_id
+from mdrr.cli.collection import (
+    LOCAL_DATABASE,
+    LOCAL_URL,
+    Database,
+    SurveyName,
+    Url,
+    check_address,
+    opened,
+    survey_id,
+)
 from mdrr.cli.inputs import SAVED, keep_apart
-from mdrr.cli.screen import print_answer, print_json, print_table, print_text
+from mdrr.cli.screen import print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -74,14 +83,19 @@ def publish(
     name: SurveyName,
     database: Database = LOCAL_DATABASE,
     method: options.Method = "auto",
+    url: Url = LOCAL_URL,
     open_data: Annotated[
         bool, Option("--open-data", help="Publish the randomized answers too, in random order.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Publish the estimate of a closed survey, for everybody and for good."""
+    base = check_address(url)
     with opened(database) as store:
         held = store.need(survey_id(name))
+        address = f"{base}/api/surveys/{held.id}/results"
+        if held.state == "published":
+            raise MdrrError(f"survey {held.id} is published already, at {address}")
         if held.state != "closed":
             raise MdrrError(
                 f"survey {held.id} is {held.state}, and only a closed one can be published. Run: "
@@ -89,10 +103,15 @@ def publish(
             )
         shown = _findings(store).published(held.begun(), method)
         store.publish(held.id, shown, open_data=open_data)
-    also = " The randomized answers are open data." if open_data else ""
     fields = {"id": held.id, "answers": shown["answers"], "open_data": open_data}
-    text = f"Published the estimate of survey {held.id}, from {shown['answers']:,} answers.{also}"
-    print_answer(fields, text, as_json=as_json)
+    fields |= {"results": address, "reports": f"{address}/reports.parquet" if open_data else None}
+    if as_json:
+        print_json(fields)
+        return
+    print_text(f"Published the estimate of survey {held.id}, from {shown['answers']:,} answers.")
+    print_text(f"While the server runs, everybody can read it at {address}")
+    if open_data:
+        print_text(f"The randomized answers are open data: {fields['reports']}")
 
 
 def _findings(store: Store) -> Findings:
