@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mdrr.datasets import adult_domain
+from mdrr.planning import plan
 from tests.test_imports import ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,6 +50,16 @@ def test_a_wrong_number_is_found():
     page = "# A page\n\n```python\n>>> 1 + 1\n3\n```\n\n```python\nnot run\n```\n"
     assert failures(page, "page") == (1, 1)
     assert failures(page.replace("3", "2"), "page") == (0, 1)
+
+
+def test_the_readme_says_how_many_people_it_takes():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d,]+) \|(( [\d.]+ % \|){4})$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == ["1,000", "10,000", "100,000"]
+    for row, column, epsilon in ((0, 3, 8), (1, 2, 4), (2, 1, 2)):
+        people = int(rows[row][0].replace(",", ""))
+        error = plan(adult_domain(), n=people, epsilon=epsilon).best.predicted.error
+        assert f"{100 * error:.0f} %" == rows[row][1].split("|")[column].strip()
 
 
 def anchor(heading: str) -> str:

@@ -52,9 +52,9 @@ def commands_run(text: str, folder: Path) -> set[str]:
     ran = set()
     for line in lines:
         program, *arguments = shlex.split(line, comments=True)
-        if program in ("pip", "make"):
+        if program in ("pip", "make", ".") or arguments[:2] == ["-m", "venv"]:
             continue
-        if program == "python":
+        if program in ("python", "python3"):
             subprocess.run([sys.executable, *arguments], check=True)
             continue
         assert program == "mdrr"

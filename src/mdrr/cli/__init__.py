@@ -14,17 +14,17 @@ from importlib import import_module
 from typing import Any
 
 COMMANDS = (
-    ("survey", "A survey from draft to results"),
-    ("serve", "A survey from draft to results"),
-    ("respond", "A survey from draft to results"),
-    ("crowd", "A survey from draft to results"),
+    ("survey", "Run a survey with a server"),
+    ("serve", "Run a survey with a server"),
+    ("respond", "Run a survey with a server"),
+    ("crowd", "Run a survey with a server"),
     ("plan", "Before the survey"),
     ("design", "Before the survey"),
     ("privacy", "Before the survey"),
     ("theory", "Before the survey"),
-    ("randomize", "The survey"),
-    ("tally", "The survey"),
-    ("pool", "The survey"),
+    ("randomize", "Files instead of a server"),
+    ("tally", "Files instead of a server"),
+    ("pool", "Files instead of a server"),
     ("estimate", "Analysis"),
     ("query", "Analysis"),
     ("adjust", "Analysis"),
@@ -49,7 +49,7 @@ def make_app() -> Any:
         cls=Guarded,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Example: mdrr design survey.toml --protocol independent --p 0.7 -o design.json",
+        epilog="Example: mdrr serve --demo",
     )
     app.callback(invoke_without_command=True)(start)
     for name, panel in COMMANDS:

@@ -8,6 +8,7 @@ dependences from which Algorithm 1 forms the clusters, and RR-Clusters.
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -57,7 +58,10 @@ def demo(
         "out/report.html"
     ),
     epsilon: Budget = 4.0,
-    seed: Annotated[int, Option("--seed", help="The same seed repeats the simulation.")] = 1,
+    seed: Annotated[
+        int | None,
+        Option(help="The same seed repeats the simulation. Without one every run is another."),
+    ] = None,
     http: Annotated[
         bool,
         Option("--http", help="Collect the answers with a real server, one request a person."),
@@ -74,6 +78,7 @@ def demo(
     from mdrr.reporting.layout import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
+    drawn = secrets.token_hex(16) if seed is None else str(seed)
     with progress("Starting", quiet=as_json) as done:
 
         def say(text: str, share: float) -> None:
@@ -86,14 +91,14 @@ def demo(
         say("Planning the survey", 0.05)
         made = plan(adult_domain(), n=len(people), epsilon=epsilon)
         if http:
-            tally = _collected(people, made.design, f"{seed}/planned", lambda x: say(x, 0.2))
+            tally = _collected(people, made.design, f"{drawn}/planned", lambda x: say(x, 0.2))
         else:
             say("Everyone answers it", 0.2)
-            tally = _answered(people, made.design, f"{seed}/planned")
+            tally = _answered(people, made.design, f"{drawn}/planned")
         say("Estimating", 0.25)
         found, learnt = estimate(tally, made.design), dependences(tally, made.design)
         say("The paper's RR-Independent and RR-Clusters", 0.6)
-        clustered, others = paper(people, epsilon, seed)
+        clustered, others = paper(people, epsilon, drawn)
         say("Drawing and writing the report", 0.7)
         contents = Contents(
             found,
@@ -147,7 +152,7 @@ def demo(
     )
 
 
-def paper(people: Any, epsilon: float, seed: int) -> tuple[Design, dict[str, Estimate]]:
+def paper(people: Any, epsilon: float, seed: str) -> tuple[Design, dict[str, Estimate]]:
     """RR-Independent; Algorithm 1 on its reports; RR-Clusters, spending the same ε.
 
     Returns:

@@ -108,7 +108,8 @@ def plan(
     for c in found.candidates:
         made = c.predicted
         kinds = [made.alone, made.together] if both else []
-        error, *errors, forged = (f"{x:.3g}" for x in (made.error, *kinds, made.worst, made.forged))
+        error, *errors = (f"{x:.3g}" for x in (made.error, *kinds, made.worst))
+        forged = f"{made.forged:.3g}" if made.forged < 100 else f"{made.forged:,.0f}"
         bar = "█" * max(1, min(_BAR, round(2 * made.error / least)))
         rows.append([c.name, error, bar, *errors, len(c.design.questionnaires), forged])
     names = ("single", "wider") if both else ()

@@ -296,7 +296,8 @@ def _why(
         shown = ", ".join(f"{entry[0]}: {entry[2]:.5f}" for entry in found.choice.tried)
         sentences.append(
             f"{found.choice.classes} latent class{'es' if found.choice.classes > 1 else ''}, "
-            f"chosen by the mean log-likelihood of held-out reports (by classes: {shown})"
+            "the most that predict held-out reports as well as any do (mean log-likelihood by "
+            f"number of classes: {shown})"
         )
     if not compared:
         sentences.append("there are too few people to hold some out and compare models with them")

@@ -264,7 +264,7 @@ def _designs(
                 with suppress(MatrixError):
                     made = clustered(domain, groups, epsilon=epsilon)
                     yield f"clusters up to {cells} cells", made
-    for size in range(1, len(asked) + 1):
+    for size in range(1, max(len(asked), 2)):  # all of them are `joint`
         if math.comb(len(asked), size) > _MOST_SUBSETS:
             break
         try:

@@ -56,7 +56,7 @@ _INTERVALS = (
     "Intervals are made from the unbiased counts, whatever the method, and contain the estimate."
 )
 _STOPPED = {
-    "passes": "it had made all its passes",
+    "passes": "it had made as many passes as were chosen",
     "tolerance": "it had reached its tolerance",
     "sweeps": "it had used all the sweeps allowed, before reaching its tolerance",
 }
