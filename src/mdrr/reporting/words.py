@@ -135,7 +135,8 @@ def reported_words(design: Design) -> str:
     if len(sizes) > 1:
         what = f"{sizes[0]} to {sizes[-1]} attributes"
     elif sizes[0] == len(design.domain):
-        what = "every attribute" if sizes[0] > 1 else "the attribute"
+        other = "other " if beside else ""
+        what = f"every {other}attribute" if sizes[0] > 1 else f"the {other}attribute"
     else:
         what = f"{sizes[0]} attribute{'s' if sizes[0] > 1 else ''}"
     what = beside + what

@@ -1,8 +1,11 @@
 // The owner's dashboard: it follows the survey by itself, and draws nothing; charts are the server's.
 
-import { Words, h } from "./elements.js";
+import { chart, draw, parts, scrolling, wide } from "./charts.js";
 import { builder } from "./counting.js";
-import { Refused, chart, id, json, parts, post, save, watch } from "./owner.js";
+import { Words, h } from "./elements.js";
+import { invitations } from "./invitations.js";
+import { Refused, id, json, save, watch } from "./owner.js";
+import { clusterList, mainSurvey, steps } from "./steps.js";
 import { direction } from "./texts.js";
 
 const at = (name) => document.getElementById(name);
@@ -11,20 +14,23 @@ const budget = (value) => (value === null ? "∞" : value.toFixed(2));
 const STATES = {
   draft: "not open yet", open: "open: takes answers", closed: "closed: takes no answers", published: "published",
 };
+const PHASES = ["pilot", "main survey"];
+const REPORTS = "What people's devices sent, in random order (Parquet).";
 const FILES = [
-  ["reports.parquet", "Randomized reports", "What people's devices sent, in random order (Parquet)."],
   ["estimate.npz", "Estimate", "Read by mdrr.Estimate.load and by the commands of mdrr."],
   ["synthetic.csv", "Synthetic records", "Drawn from the estimate, as many as there are answers. No person is in them."],
   ["report.html", "Report", "Everything on one page, to print or to send."],
+  ["survey.json", "Frozen survey", "Its texts and designs, which never change."],
 ];
 const PAUSE = 1500; // between two rounds of estimates
-const state = { status: null, about: null, query: null, shown: null, words: null };
+const state = { status: null, about: null, query: null, shown: null, words: null, follow: [] };
 
 // ---- Once
 
 async function start() {
   try {
     state.about = await json("survey");
+    state.follow = [invitations(at("invite"), () => state.status, stop), mainSurvey(at("main-survey"), () => state.status, tell, stop)];
     tell(await json("status"));
   } catch (error) {
     stop(error);
@@ -37,11 +43,14 @@ async function start() {
   at("title").replaceWith(h("h1", { id: "title", ...marks }, words.text(survey.title) || "Your survey"));
   document.title = `${words.text(survey.title) || id} – dashboard`;
   at("method").replaceChildren(...methods.map((name) => h("option", { value: name }, name)));
-  for (const name of ["method", "phase"]) at(name).addEventListener("change", () => refresh(true));
+  at("method").addEventListener("change", () => refresh(true));
+  at("phase").addEventListener("change", () => {
+    shown();
+    refresh(true);
+    spent().catch(stop);
+  });
   builder(at("query"), asked(), marks, count);
   at("compared").addEventListener("toggle", () => compare().catch(stop));
-  at("files").replaceChildren(...FILES.map(([file, title, text]) => h("li", {},
-    h("button", { type: "button", class: "quiet", onclick: (event) => download(event.target, file) }, title), h("span", { class: "small" }, text))));
   at("message").remove();
   at("shown").hidden = false;
   spent().catch(stop);
@@ -83,66 +92,53 @@ function tell(status) {
   const before = state.status;
   state.status = status;
   at("state").textContent = STATES[status.state];
-  const { invitations, answers } = status;
+  const { answers, invitations: { kind, made, used } } = status;
+  const begun = status.phases.slice(0, status.phase);
+  const epsilon = begun.some((each) => each.epsilon === null) ? null : Math.max(...begun.map((each) => each.epsilon));
   const facts = [
     ["answers", number(answers)],
-    ["ε, most one person spends", budget(status.epsilon)],
-    ...(invitations.kind === "none" ? [] : [["invitations used", `${number(invitations.used)} of ${number(invitations.made)}`]]),
-    ["design", status.fingerprint.slice(0, 12)],
+    ...(begun.length > 1 ? begun.map((each, i) => [`of the ${PHASES[i]}`, number(each.answers)]) : []),
+    ["ε, most one person spends", budget(epsilon)],
+    ...(kind === "none" ? [] : [["invitations used", `${number(used)} of ${number(made)}`]]),
+    ["design", h("code", {}, status.fingerprint.slice(0, 12))],
   ];
   at("facts").replaceChildren(...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
   const link = new URL(`../${status.link}`, location.href).href;
-  at("link").replaceChildren("People answer at ", h("a", { href: link }, `${id}, the survey's page`), invitations.kind === "none"
-    ? ". Give them the whole link." : ". Give each the whole link, with &invitation= and an invitation at its end.");
+  at("link").replaceChildren("People answer at ", h("a", { href: link }, `${id}, the survey's page`), ...(kind === "none"
+    ? [". Give them the whole link."] : [". Each person needs a link of her own, with an invitation: ", h("a", { href: "#invitations" }, "make invitations"), "."]));
   at("link").hidden = status.state !== "open";
-  if (before?.state !== status.state) steps(status.state);
-  if (before?.phases.length !== status.phases.length || before?.phase !== status.phase) phases(status);
+  if (before?.state !== status.state || before?.phase !== status.phase) steps(status, () => at("method").value, tell, stop);
+  for (const follow of state.follow) follow(status);
+  for (const each of document.querySelectorAll("nav a")) each.hidden = document.querySelector(each.hash).closest("section").hidden;
+  if (before?.phase !== status.phase) phases(status);
+  shown();
   refresh();
 }
 
-function phases(status) {
-  at("phases").hidden = status.phases.length < 2;
-  const names = ["pilot", "main survey"];
-  at("phase").replaceChildren(...status.phases.map((each, i) => h("option", { value: each.number }, names[i])));
-  at("phase").value = String(status.phase);
+function phases({ phase }) {
+  at("phases").hidden = phase < 2;
+  at("phase").value = "";
+  const reports = PHASES.slice(0, phase).map((name, i) => ["reports.parquet", phase > 1 ? `Reports of the ${name}` : "Randomized reports", REPORTS, { phase: i + 1 }]);
+  at("files").replaceChildren(...[...reports, ...FILES].map(([file, title, text, values]) => h("li", {},
+    h("button", { type: "button", class: "quiet", onclick: (event) => download(event.target, file, values) }, title), h("span", { class: "small" }, text))));
+  if (state.words) spent().catch(stop);
 }
 
-const STEPS = {
-  open: ["open", "Open the survey", "People can answer from now on.", ["draft", "closed"]],
-  close: ["close", "Close the survey", "Nobody can answer any more until you open it again. The order of arrival is wiped.", ["open"]],
-  blind: ["close", "Close the survey for good", "This is final: the key of the blind invitations is destroyed, and nobody can ever answer this survey again. The order of arrival is wiped.", ["open"]],
-  publish: ["publish", "Publish the estimate", "Everybody can then read the estimate. This is final.", ["closed"]],
-};
-
-function steps(current) {
-  const held = document.activeElement?.parentElement === at("steps");
-  const blind = state.status.invitations.kind === "blind";  // such a survey closes once
-  const left = Object.entries(STEPS).filter(([name]) => name !== (blind ? "close" : "blind") && !(blind && name === "open" && current === "closed"));
-  at("steps").replaceChildren(...left.map(([, step]) => step).filter(([, , , from]) => from.includes(current)).map(
-    ([path, title, text]) => h("button", { type: "button", class: "quiet", onclick: () => confirm(path, title, text) }, title)));
-  if (held) at("steps").querySelector("button")?.focus();
+// The phases that are looked at, with their names.
+function looked() {
+  const { phase, phases: all } = state.status;
+  const begun = all.slice(0, phase).map((each, i) => ({ ...each, name: PHASES[i] }));
+  return begun.filter((each) => ["", String(each.number)].includes(at("phase").value));
 }
 
-function confirm(path, title, text) {
-  const dialog = at("sure");
-  const data = h("input", { type: "checkbox" });
-  const also = path === "publish" ? h("p", {}, h("label", {}, data, " Publish the randomized reports too, as open data")) : null;
-  dialog.firstElementChild.replaceChildren(...[
-    h("h2", { id: "sure-title" }, `${title}?`), h("p", {}, text), also,
-    h("p", { class: "buttons" }, h("button", { class: "main", value: "yes" }, title), h("button", { class: "quiet", value: "no", autofocus: true }, "Cancel")),
-  ].filter(Boolean));
-  dialog.returnValue = "";
-  dialog.onclose = async () => {
-    if (dialog.returnValue !== "yes") return;
-    try {
-      at("step-error").textContent = "";
-      tell(await post(path, path === "publish" ? { method: at("method").value, open_data: data.checked } : null));
-    } catch (error) {
-      if (error.status === 401) stop(error);
-      else at("step-error").textContent = error.message;
-    }
-  };
-  dialog.showModal();
+// Say everywhere which phase is shown.
+function shown() {
+  const parts = looked().map(({ name, answers }) => `${number(answers)} of the ${name}`);
+  const text = parts.length > 1 ? `Both phases together: ${parts.join(" and ")}.` : `Only answers of one phase: ${parts[0]}.`;
+  for (const each of document.querySelectorAll(".which")) {
+    each.hidden = state.status.phase < 2;
+    if (each.textContent !== text) each.textContent = text;
+  }
 }
 
 // ---- Estimates: one round at a time, and again if answers came meanwhile
@@ -177,11 +173,10 @@ async function rounds() {
 }
 
 const chosen = () => ({ method: at("method").value, phase: at("phase").value });
-const wide = (place) => Math.max(160, Math.min(640, Math.floor((place.clientWidth - 60) / 20) * 20));
 
 async function estimates() {
   const { phase, method } = chosen();
-  const none = !state.status.phases.find((each) => String(each.number) === phase)?.answers;
+  const none = looked().every((each) => !each.answers);
   for (const each of document.querySelectorAll(".empty")) each.hidden = !none;
   if (none) {
     for (const name of ["margins", "arrivals", "heat", "strongest", "clusters"]) at(name).replaceChildren();
@@ -192,13 +187,13 @@ async function estimates() {
     chart("arrivals", { phase, width: wide(at("arrivals")) }),
   ]);
   at("margins").replaceChildren(...margins);
-  draw("arrivals", came);
+  draw(at("arrivals"), came);
   const doubts = found.notes.warnings ?? [];
   at("doubts").hidden = doubts.length === 0;
   at("doubts").replaceChildren(at("doubts").firstElementChild, ...doubts.map((text) => h("p", {}, text)));
-  at("clusters").replaceChildren(...(found.clusters ?? []).map((names) => h("li", {}, ...names.map((name) => h("span", {}, name)))));
+  at("clusters").replaceChildren(clusterList(found.clusters ?? [], "Clusters"));
   if (found.dependences && found.dependences.names.length > 1) {
-    draw("heat", await chart("dependences", { phase }));
+    draw(at("heat"), await chart("dependences", { phase }));
     at("strongest").textContent = at("heat").querySelector("title").textContent.replace(/^[^.]*\. /, "");
   } else {
     at("heat").replaceChildren();
@@ -207,22 +202,6 @@ async function estimates() {
   at("counted").setAttribute("aria-live", "off"); // only what was asked for is read out
   if (state.query) await counted();
   await compare();
-}
-
-function draw(name, svg) {
-  at(name).replaceChildren(svg);
-  scrolling(at(name));
-}
-
-// A chart wider than the screen can be scrolled, with the keyboard too.
-function scrolling(place) {
-  const scrolls = place.scrollWidth > place.clientWidth + 1;
-  const caption = place.closest("figure")?.querySelector("figcaption")?.textContent ?? place.id;
-  const label = `Chart, can be scrolled: ${caption}`;
-  for (const [key, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", label]]) {
-    if (scrolls) place.setAttribute(key, value);
-    else place.removeAttribute(key);
-  }
 }
 
 let resized = 0;
@@ -272,7 +251,7 @@ async function compare() {
   try {
     const [svg, found] = [await chart("compared", { phase, where, width: wide(at("compared-chart")) }), await json("compared", { phase, where })];
     const methods = Object.keys(found.answers[0].counts);
-    draw("compared-chart", svg);
+    draw(at("compared-chart"), svg);
     at("methods").replaceChildren(...methods.map((name, i) => h("span", {}, h("span", { class: `key method${i + 1}` }), ` ${name}`)));
     const cells = (name, { value, low, high }) => h("td", { class: "n", "data-label": name }, number(value), h("span", { class: "small" }, ` ${number(Math.max(0, low))}–${number(high)}`));
     at("compared-table").replaceChildren(h("table", { class: "stack" },
@@ -290,10 +269,16 @@ async function compare() {
 // ---- Privacy and files
 
 async function spent() {
+  const { phase, phases: all, invitations: { kind } } = state.status;
+  state.about = await json("survey", { phase: chosen().phase });
   const { epsilon, told } = state.about;
   const each = asked();
   const open = each.filter((one) => one.public);
-  at("spent").textContent = `Each person answers once and spends at most ε = ${budget(epsilon)}. `
+  const [first, second] = all.map((one) => budget(one.epsilon));
+  at("spent").textContent = (phase < 2 ? `Each person answers once and spends at most ε = ${budget(epsilon)}. `
+    : `Each person of the pilot spends at most ε = ${first}, each of the main survey at most ε = ${second}. `
+      + (kind === "none" ? "Whoever answers both spends both. " : "An invitation is good for one answer, so nobody spends both. ")
+      + `Below is what ${chosen().phase === "1" ? "people of the pilot" : "people of the main survey"} are asked. `)
     + "Looking at estimates, counting and downloading spend nothing more. "
     + (open.length ? `Public, reported as they are and outside ε: ${open.map((one) => one.name).join(", ")}. Whoever sees a report can join them with what is known.`
       : "No answer is public.");
@@ -307,19 +292,18 @@ async function spent() {
 
 async function sent() {
   try {
-    draw("sent", await chart("privacy", { width: wide(at("sent")) }));
+    draw(at("sent"), await chart("privacy", { phase: chosen().phase, width: wide(at("sent")) }));
   } catch (error) {
     if (!(error instanceof Refused) || error.status === 401) throw error;
     at("sent").replaceChildren(h("p", { class: "small" }, error.message));
   }
 }
 
-async function download(button, file) {
+async function download(button, file, values = chosen()) {
   button.disabled = true;
   at("file-error").textContent = "";
   try {
-    const values = file === "reports.parquet" ? { phase: chosen().phase } : chosen();
-    await save(file, values, file);
+    await save(file, values, values.phase ? `${PHASES[values.phase - 1].replace(" ", "-")}-${file}` : file);
   } catch (error) {
     if (error.status === 401) stop(error);
     else at("file-error").textContent = error.message;

@@ -13,6 +13,28 @@ export function h(tag, attributes = {}, ...children) {
   return node;
 }
 
+// What is wrong with a form, [[field, sentence], …]: a summary at its head that leads to the fields, and a
+// sentence at each. A problem of no field has null for it. An empty list clears all.
+export function complain(form, problems) {
+  form.querySelectorAll(".problem").forEach((each) => each.remove());
+  for (const field of form.querySelectorAll("[aria-invalid]")) {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  }
+  if (problems.length === 0) return;
+  const items = problems.map(([field, sentence]) => {
+    if (field === null) return h("li", {}, sentence);
+    const note = h("span", { class: "problem error", id: `${field.id}-problem` }, sentence);
+    field.before(note);
+    field.setAttribute("aria-invalid", "true");
+    field.setAttribute("aria-describedby", note.id);
+    return h("li", {}, h("a", { href: `#${field.id}`, onclick: (event) => { event.preventDefault(); field.focus(); } }, sentence));
+  });
+  const summary = h("div", { class: "problem notice warning", role: "alert", tabindex: "-1" }, h("h3", {}, "There is a problem"), h("ul", {}, ...items));
+  form.prepend(summary);
+  summary.focus();
+}
+
 // The words of a page: its own (`own`, `say`) and the survey's (`theirs`, `text`).
 export class Words {
   constructor(language, languages) {

@@ -55,7 +55,12 @@ export async function post(path, body) {
 
 // Save what an address gives as a file.
 export async function save(path, values, name) {
-  const url = URL.createObjectURL(await (await ask(path, values)).blob());
+  keep(await (await ask(path, values)).blob(), name);
+}
+
+// Save what the page holds itself.
+export function keep(blob, name) {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   Object.assign(link, { href: url, download: `${id}-${name}` });
   link.click();
@@ -100,29 +105,4 @@ async function read(body, heard) {
       if (data.length) heard(JSON.parse(data.join("\n")));
     }
   }
-}
-
-// A chart as the server draws it. Only shapes and words are taken over.
-const SHAPES = new Set(["svg", "title", "g", "path", "text", "tspan", "rect", "line", "circle", "ellipse"]);
-
-export async function chart(name, values) {
-  const text = await (await ask(`charts/${name}.svg`, values)).text();
-  const drawn = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  return clean(drawn, SHAPES);
-}
-
-const PARTS = new Set([...SHAPES, "figure", "figcaption", "h3", "table", "caption", "thead", "tbody", "tr", "th", "td"]);
-
-export async function parts(name, values) {
-  const text = await (await ask(`charts/${name}.html`, values)).text();
-  const { body } = new DOMParser().parseFromString(text, "text/html");
-  return [...body.children].map((node) => clean(node, PARTS));
-}
-
-function clean(node, known) {
-  for (const each of [node, ...node.querySelectorAll("*")]) {
-    const unsafe = [...each.attributes].some(({ name }) => name.startsWith("on") || /href|src|style/.test(name));
-    if (unsafe || !known.has(each.localName)) throw new Refused(0, "The server sent a chart that is none.");
-  }
-  return document.importNode(node, true);
 }
