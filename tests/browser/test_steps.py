@@ -17,7 +17,7 @@ from tests.server.cases import running
 
 @pytest.fixture
 def opened(tmp_path):
-    """Opens a survey on a running collector: its address, its store, the frozen survey, its token."""
+    """Opens a survey on a running collector; gives address, store, frozen survey and token."""
     with running(f"sqlite:///{tmp_path}/answers.db") as (url, store):
 
         def make(**options):
@@ -198,7 +198,7 @@ def test_from_the_pilot_to_the_published_main_survey(opened, page):
         ("", "Both phases together: 400 of the pilot and 200 of the main survey.", pool(parts)),
     ):
         page.select_option("#phase", choice)
-        assert {each for each in page.locator(".which").all_inner_texts()} == {words}
+        assert set(page.locator(".which").all_inner_texts()) == {words}
         table = estimate(tally, design).table("smokes")
         wanted = dict(zip(("Never", "Now and then", "Every day"), table.values, strict=True))
         page.wait_for_function(

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import mdrr
 from mdrr.cli import make_app
+from mdrr.frozen import freeze
 
 DOMAIN = mdrr.datasets.adult_domain(["sex", "income", "race"])
 PEOPLE = mdrr.datasets.adult(columns=["sex", "income", "race"]).head(3000)
@@ -61,6 +62,62 @@ def test_json_for_machines(files: Path) -> None:
     fields = json.loads(out)
     assert code == 0
     assert (fields["n"], fields["method"], fields["simulated"]) == (3000, "adjust", False)
+
+
+SURVEY = """
+title = { en = "Work & pay", de = "Arbeit & Lohn" }
+languages = ["en", "de"]
+[[attributes]]
+name = "sex"
+categories = ["Female", "Male"]
+question = { en = "Are you a woman or a man?", de = "Sind Sie Frau oder Mann?" }
+[attributes.labels]
+Female = { en = "A woman", de = "Eine Frau" }
+Male = { en = "A man", de = "Ein Mann" }
+[[attributes]]
+name = "income"
+categories = [">50K", "<=50K"]
+question = { en = "Your income", de = "Ihr Einkommen" }
+[[attributes]]
+name = "race"
+categories = ["White", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other", "Black"]
+"""
+
+
+@pytest.mark.parametrize("kind", ["toml", "json"])
+def test_the_page_speaks_in_the_surveys_words(files: Path, kind: str) -> None:
+    survey = mdrr.Survey.from_toml(SURVEY)
+    assert survey.domain == DOMAIN
+    path = files / f"survey.{kind}"
+    design = mdrr.Design.from_json((files / "design.json").read_text("utf-8"))
+    path.write_text(SURVEY if kind == "toml" else freeze(survey, design).to_json(), "utf-8")
+    for language, more, title, question, label in (
+        ("en", [], "Work &amp; pay", "Are you a woman or a man?", "A woman"),
+        ("de", ["--language", "de"], "Arbeit &amp; Lohn", "Sind Sie Frau oder Mann?", "Eine Frau"),
+    ):
+        assert run(files, "--survey", str(path), *more)[0] == 0
+        page = (files / "out.html").read_text("utf-8")
+        marks = f' lang="{language}" dir="auto"'
+        assert f"<h1{marks}>{title}</h1>" in page
+        assert f"<h3{marks}>{question}</h3>" in page
+        assert f'<th scope="row"{marks}>{label}</th>' in page
+        assert f"{question} {'A man' if language == 'en' else 'Ein Mann'}" in page  # most frequent
+        assert '<span class="small">income</span>' in page  # as the charts of pairs name it
+    assert run(files, "--survey", str(path), "--title", "Mine")[0] == 0
+    assert "<h1>Mine</h1>" in (files / "out.html").read_text("utf-8")
+
+
+def test_words_that_do_not_fit_are_refused(files: Path) -> None:
+    path = files / "survey.toml"
+    path.write_text(SURVEY.replace('"Black"', '"Brown"'), "utf-8")
+    code, _, err = run(files, "--survey", str(path))
+    assert (code, "survey.toml: this survey does not ask what" in err) == (2, True)
+    path.write_text(SURVEY, "utf-8")
+    code, _, err = run(files, "--survey", str(path), "--language", "fr")
+    assert (code, "survey.toml: the survey has no texts in 'fr'" in err) == (2, True)
+    code, _, err = run(files, "--language", "de")
+    assert (code, "--language goes with --survey FILE" in err) == (2, True)
+    assert not (files / "out.html").exists()
 
 
 def test_truth_makes_it_a_simulation(files: Path) -> None:

@@ -129,3 +129,15 @@ def test_the_survey_says_what_a_person_spends(owner):
     assert said["attributes"][2]["public"]
     assert sum(spent.values()) == pytest.approx(said["epsilon"])
     assert said["survey"]["questions"][0]["labels"][0] == {"en": "Never & nowhere"}
+
+
+def test_the_report_is_in_the_surveys_words(owner):
+    client, base, store, id = owner
+    fill(store, id)
+    page = client.get(f"{base}/report.html", params={"method": "product"}).text
+    assert '<h1 lang="en" dir="auto">Health</h1>' in page
+    assert '<h3 lang="en" dir="auto">Do you &lt;i&gt;smoke&lt;/i&gt;?</h3>' in page
+    assert '<th scope="row" lang="en" dir="auto">Never &amp; nowhere</th>' in page
+    other = client.get(f"{base}/report.html", params={"language": "de"})
+    assert other.status_code == 422
+    assert "no texts in 'de'" in other.json()["error"]

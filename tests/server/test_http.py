@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import time
 from urllib.parse import parse_qs
@@ -175,7 +176,11 @@ def test_estimates_are_of_both_phases_and_of_each(sqlite_served):
         assert count["n"] == counted.n
         kept = Estimate.from_bytes(place.ask("estimate.npz", params=params).content)
         assert kept.n == counted.n
-        assert f"<strong>{counted.n}</strong>" in place.ask("report.html", params=params).text
+        page = place.ask("report.html", params=params).text
+        assert f"<strong>{counted.n}</strong>" in page
+        asked = [design.fingerprint for _, design in parts]
+        assert re.findall("<code>([0-9a-f]{64})</code>", page) == asked
+        assert ("Pilot, 30 people" in page) is ("Main survey, 20 people" in page) is (phase is None)
         arrived = place.ask("charts/arrivals.svg", params=params).text
         assert f"When {counted.n} answers came." in arrived
     place.do("close")

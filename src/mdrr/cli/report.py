@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from typer import Option
 
 from mdrr.cli import options
-from mdrr.cli.inputs import check_ending, keep_apart, load_fit
+from mdrr.cli.inputs import check_ending, keep_apart, load_fit, load_frozen, load_survey
 from mdrr.cli.methods import estimated, read_options
 from mdrr.cli.screen import print_answer, progress
 from mdrr.columns import require
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, MdrrError, SchemaError
+
+if TYPE_CHECKING:
+    from mdrr.survey import Survey
 
 EXAMPLE = "mdrr report tally.json --design design.json -o report.html"
 
@@ -39,7 +42,16 @@ def report(
         Path | None,
         Option(help="True records of the same people (CSV or Parquet): simulation only."),
     ] = None,
-    title: Annotated[str, Option(help="The page's heading.")] = "What the randomized answers say",
+    survey: Annotated[
+        Path | None,
+        Option(help="The survey file (TOML) or frozen survey (JSON) whose words the page uses."),
+    ] = None,
+    language: Annotated[
+        str | None, Option(help="With --survey: one of its languages. Default: its first.")
+    ] = None,
+    title: Annotated[
+        str | None, Option(help="The page's heading. Default: the survey's title.")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write one HTML page with the results: shares, dependences, counts, privacy."""
@@ -47,11 +59,17 @@ def report(
     from mdrr.files import read_people
     from mdrr.reporting import report as write_report
 
-    keep_apart(out, [*reports, truth], design)
+    keep_apart(out, [*reports, truth, survey], design)
     check_ending(out, ".html", "the page is HTML")
     for name in compare or ():
         read_options(name, ())
+    words = _words(survey, language)
     made, fit = load_fit(reports, design, method, option, quiet=as_json)
+    if words is not None and words.domain != made.domain:
+        raise MdrrError(
+            f"{survey}: this survey does not ask what the reports are of. Give the survey file "
+            "that the design was made from"
+        )
     true = None
     if truth is not None:
         true = require("pyarrow", "frames").concat_tables(read_people(truth, made.domain))
@@ -71,6 +89,7 @@ def report(
             dependences=learnt,
             queries=query or [],
             others=others,
+            survey=words,
             title=title,
         )
         done(1.0)
@@ -88,3 +107,16 @@ def report(
         f"{made.outside}".rstrip(),
         as_json=as_json,
     )
+
+
+def _words(path: Path | None, language: str | None) -> Survey | None:
+    """The survey whose words the page uses, in the language asked for."""
+    if path is None:
+        if language is not None:
+            raise MdrrError("--language goes with --survey FILE: the words come from there")
+        return None
+    survey = load_frozen(path).survey if path.suffix.lower() == ".json" else load_survey(path)
+    try:
+        return survey.spoken(language or survey.language)
+    except SchemaError as error:
+        raise MdrrError(f"{path}: {error}") from None

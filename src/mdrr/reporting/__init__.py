@@ -15,8 +15,11 @@ from mdrr.query import Where
 from mdrr.reporting.alternatives import planned
 from mdrr.reporting.contents import Contents
 from mdrr.reporting.layout import compared_figure, fill, render
+from mdrr.survey import Survey
 
 __all__ = ["report", "report_plan"]
+
+TITLE = "What the randomized answers say"
 
 
 def report(
@@ -31,7 +34,9 @@ def report(
     others: Sequence[Estimate] | Mapping[str, Estimate] = (),
     plan: Plan | None = None,
     story: Sequence[str] = (),
-    title: str = "What the randomized answers say",
+    survey: Survey | None = None,
+    phases: Mapping[str, Design] | None = None,
+    title: str | None = None,
 ) -> Path:
     """Write a self-contained page: no script, nothing fetched, whole or not at all.
 
@@ -49,7 +54,10 @@ def report(
         plan: the plan that the design comes from. Its prediction stands on the page; without it,
             designs are compared by a new plan.
         story: how the reports came about, one step each.
-        title: the page's heading.
+        survey: its title, questions and labels stand on the page, in the survey's first language;
+            `survey.spoken("de")` is the survey in another.
+        phases: the designs of several surveys that were pooled, by what to call each.
+        title: the page's heading; by default the survey's.
 
     Returns:
         The path written.
@@ -64,8 +72,20 @@ def report(
         ...     "RR-Independent" in page.read_text(encoding="utf-8")
         True
     """
+    heading = title or (survey.title if survey else "") or TITLE
     contents = Contents(
-        estimate, design, truth, dependences, clusters, queries, others, plan, story, title
+        estimate,
+        design,
+        truth,
+        dependences,
+        clusters,
+        queries,
+        others,
+        plan,
+        story,
+        heading,
+        survey,
+        phases or {},
     )
     write_text(path, render(contents))
     return Path(path)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mdrr.dependence import Dependences, from_codes
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
-from mdrr.estimation import Estimate
+from mdrr.estimation import Estimate, Table
 from mdrr.frames import encode
 from mdrr.planning import Plan
 from mdrr.plots import category_order
@@ -23,6 +23,9 @@ from mdrr.randomizer import Codes
 from mdrr.reporting import words
 from mdrr.reporting.alternatives import OWN, Alternatives, alternatives
 from mdrr.reporting.outcomes import Asked, Outcome, outcomes
+from mdrr.survey import Question, Survey
+
+Shares: TypeAlias = "Sequence[float] | np.ndarray[Any, Any]"
 
 
 @dataclass(frozen=True)
@@ -31,19 +34,47 @@ class Margin:
 
     name: str
     rows: tuple[Mapping[str, Any], ...]
+    text: str
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        table: Table,
+        *,
+        truth: Shares | None = None,
+        raw: Shares | None = None,
+    ) -> Margin:
+        """The margin of a question, in its words.
+
+        Arguments:
+            question: the attribute and the words for its categories.
+            table: its estimated shares.
+            truth: the true shares in the attribute's order, in a simulation.
+            raw: the shares of the randomized reports.
+        """
+        columns: dict[str, Shares | None] = {"truth": truth, "raw": raw}
+        columns |= {"value": table.values, "low": table.low, "high": table.high}
+        rows = [
+            {"label": question.labels[i]}
+            | {key: None if x is None else 100 * float(x[i]) for key, x in columns.items()}
+            for i in category_order(question.attribute, table.values)
+        ]
+        return cls(question.attribute.name, tuple(rows), question.text)
 
     @property
     def top(self) -> float:
         """The largest number of a row, which the drawn ones are as wide as."""
         return max(
-            float(max(r["value"], r["high"], r["truth"] or 0, r.get("raw") or 0)) for r in self.rows
+            float(max(r["value"], r["high"], r["truth"] or 0, r["raw"] or 0)) for r in self.rows
         )
 
     @property
     def leading(self) -> dict[str, Any]:
-        """The row of the most frequent category, named with its attribute."""
+        """The row of the most frequent category, named with its question."""
         row = max(self.rows, key=lambda row: float(row["value"]))
-        return {**row, "label": f"{self.name}: {row['label']}"}
+        between = " " if self.text.endswith(("?", "؟", "？")) else ": "
+        return {**row, "label": f"{self.text}{between}{row['label']}"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +94,15 @@ class Contents:
     plan: Plan | None
     story: Sequence[str]
     title: str
+    survey: Survey | None = None
+    phases: Mapping[str, Design] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.survey is not None and self.survey.domain != self.design.domain:
+            raise EstimateError(
+                "the survey does not ask what the reports are of. Give the survey file that the "
+                "design was made from"
+            )
         if self.estimate.domain != self.design.domain:
             raise EstimateError(
                 "the estimate is not of this design's attributes. Give the design of its reports"
@@ -77,12 +115,16 @@ class Contents:
 
     @cached_property
     def alternatives(self) -> Alternatives:
-        """The design beside those a plan proposes."""
+        """The design beside those a plan proposes; nobody was asked under that of two phases."""
+        if self.phases:
+            return Alternatives(())
         return alternatives(self.design, self.estimate.n, self.dependences, self.plan)
 
     @property
     def protocol(self) -> str:
         """The design's name: the paper's, or a plan's where people get different questions."""
+        if self.phases:
+            return f"{len(self.phases)} phases"
         planned = self.alternatives.used
         if planned in (None, OWN) or len(self.design.questionnaires) == 1:
             return words.protocol_name(self.design)
@@ -124,18 +166,17 @@ class Contents:
         return tuple(map(self._margin, range(len(self.design.domain))))
 
     def _margin(self, place: int) -> Margin:
-        attribute = self.design.domain.attributes[place]
-        table = self.estimate.table(attribute.name)
-        columns = {"value": table.values, "low": table.low, "high": table.high}
+        attribute, truth = self.design.domain.attributes[place], None
+        question = self.survey.questions[place] if self.survey else Question(attribute)
         if self.codes is not None:
             counts = np.bincount(self.codes[place], minlength=attribute.size)
-            columns["truth"] = counts / self.estimate.n
-        rows = [
-            {"label": str(attribute.categories[i]), "truth": None}
-            | {key: 100 * float(shares[i]) for key, shares in columns.items()}
-            for i in category_order(attribute, table.values)
-        ]
-        return Margin(attribute.name, tuple(rows))
+            truth = counts / self.estimate.n
+        return Margin.of(question, self.estimate.table(attribute.name), truth=truth)
+
+    @property
+    def designs(self) -> Mapping[str, Design]:
+        """The designs people were asked under: by phase, or the one under an empty name."""
+        return self.phases or {"": self.design}
 
     @cached_property
     def asked(self) -> tuple[Asked, ...]:

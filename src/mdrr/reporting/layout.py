@@ -28,9 +28,12 @@ MOST_CLUSTERS = 40
 
 def render(contents: Contents) -> str:
     """The page as text."""
+    survey = contents.survey
     return fill(
         "page.html",
         _figures(contents),
+        language=survey.language if survey else None,
+        marks=marks(survey.language) if survey and contents.title == survey.title else "",
         title=contents.title,
         it=contents,
         leading=[margin.leading for margin in contents.margins[:MOST_LEADING]],
@@ -39,6 +42,11 @@ def render(contents: Contents) -> str:
         most_bars=MOST_BARS,
         most_clusters=MOST_CLUSTERS,
     )
+
+
+def marks(language: str) -> Any:
+    """The attributes that mark a survey's own words on a page that is in English."""
+    return require("markupsafe", "report").Markup(' lang="{}" dir="auto"').format(language)
 
 
 def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
@@ -60,6 +68,7 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
         "percent": lambda share: "–" if share is None else percent(share),
         "people": lambda value: f"{value:.1f}" if value < 9.95 else f"{value:,.0f}",
         "budget": lambda value, digits=2: f"{value:.{digits}f}" if isfinite(value) else "∞",
+        "marks": marks,
         "size": size_words,
         "asked": design_words,
         "reported": reported_words,

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mdrr.estimation import Count, Estimate
     from mdrr.plots import Chart
     from mdrr.query import Where
-    from mdrr.reporting.contents import Margin
 
 COMPARED = ("auto", "product", "pairwise", "latent")
 """The estimators that are compared, as many as a chart can tell apart."""
@@ -94,11 +93,17 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """The shares of every attribute beside the raw ones, as a part of a page."""
 
         def written() -> str:
-            from mdrr.reporting.layout import fill
+            from mdrr.reporting.contents import Margin
+            from mdrr.reporting.layout import fill, marks
 
-            margins = _margins(held, findings.estimate(held.begun(phase), method))
-            language = held.frozen.survey.language
-            return fill("shares.html", {}, margins=margins, language=language)
+            found = findings.estimate(held.begun(phase), method)
+            raw = raw_shares(found.evidence.tally, found.evidence.design)
+            survey = held.frozen.survey
+            margins = [
+                Margin.of(question, found.table(name), raw=raw[name])
+                for name, question in zip(survey.domain.names, survey.questions, strict=True)
+            ]
+            return fill("shares.html", {}, margins=margins, marks=marks(survey.language))
 
         return Response(await findings.compute(written), media_type="text/html")
 
@@ -204,29 +209,6 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         return await draw(made)
 
     return router
-
-
-def _margins(held: Held, found: Estimate) -> list[Margin]:
-    """Every question's shares in percent, in the survey's words."""
-    from mdrr.plots import category_order
-    from mdrr.reporting.contents import Margin
-
-    raw, margins = raw_shares(found.evidence.tally, found.evidence.design), []
-    for question in held.frozen.survey.questions:
-        table, reported = found.table(question.attribute.name), raw[question.attribute.name]
-        rows = [
-            {
-                "label": question.labels[i],
-                "value": 100 * float(table.values[i]),
-                "low": 100 * float(table.low[i]),
-                "high": 100 * float(table.high[i]),
-                "raw": None if reported is None else 100 * reported[i],
-                "truth": None,
-            }
-            for i in category_order(question.attribute, table.values)
-        ]
-        margins.append(Margin(question.text, tuple(rows)))
-    return margins
 
 
 def _leading(held: Held, found: Estimate, related: Dependences | None) -> dict[str, Where]:

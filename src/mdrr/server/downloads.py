@@ -16,6 +16,7 @@ from mdrr.server.owner import Method, Number, OnePhase, Owned
 from mdrr.server.store import Store
 
 MOST_RECORDS = 1_000_000
+PHASES = ("Pilot", "Main survey")
 
 
 def download_routes(store: Store, findings: Findings) -> APIRouter:
@@ -66,18 +67,36 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
         return attachment(held, await findings.compute(drawn), "synthetic.csv", "text/csv")
 
     @router.get("/report.html", **download("text/html"))
-    async def page(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
-        """The report as one page."""
+    async def page(
+        held: Owned,
+        method: Method = "auto",
+        phase: Number = None,
+        language: Annotated[
+            str | None, Query(max_length=40, description="Of the survey's own words.")
+        ] = None,
+    ) -> Response:
+        """The report as one page, in the survey's words."""
 
         def written() -> bytes:
             from mdrr.reporting import report
 
-            asked = held.begun(phase)
+            asked, survey = held.begun(phase), held.frozen.survey
+            named = {
+                f"{name}, {n:,} people": each.design
+                for name, each in zip(PHASES, asked, strict=False)
+                if (n := store.answers(each))
+            }
             found, related = findings.estimate(asked, method), findings.dependences(asked)
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, "report.html")
-                title = held.frozen.survey.title or "What the randomized answers say"
-                report(found, found.evidence.design, path=path, dependences=related, title=title)
+                report(
+                    found,
+                    found.evidence.design,
+                    path=path,
+                    dependences=related,
+                    survey=survey.spoken(language or survey.language),
+                    phases=named if len(named) > 1 else None,
+                )
                 return path.read_bytes()
 
         return attachment(held, await findings.compute(written), "report.html", "text/html")
