@@ -123,6 +123,7 @@ def test_two_phases_are_told_apart(pages, page):
         "Main survey, 600 people",
     ]
     said = page.inner_text("main")
+    assert "taken together: Pilot, 600 people; Main survey, 600 people." in said
     assert "one of 2 questionnaires at random" not in said
     assert "What other designs would have done" not in said
     assert "Nobody should be asked in more than one phase" in said

@@ -262,6 +262,8 @@ class Contents:
     def findings(self) -> tuple[str, ...]:
         """What the reader should know first."""
         found = [outcome.words for outcome in self.outcomes[:1]]
+        if self.phases:
+            found.append(f"Phases are taken together: {'; '.join(self.phases)}.")
         mine = self.alternatives.mine
         if mine is not None and not self.outcomes:
             found.append(
