@@ -11,7 +11,7 @@ export async function chart(name, values) {
   return clean(drawn, SHAPES);
 }
 
-const PARTS = new Set([...SHAPES, "figure", "figcaption", "h3", "table", "caption", "thead", "tbody", "tr", "th", "td"]);
+const PARTS = new Set([...SHAPES, "figure", "figcaption", "h3", "table", "caption", "thead", "tbody", "tr", "th", "td", "span"]);
 
 export async function parts(name, values) {
   const text = await (await ask(`charts/${name}.html`, values)).text();
