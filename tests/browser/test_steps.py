@@ -84,7 +84,7 @@ def test_invitations_are_made_and_each_link_is_good_for_one_answer(opened, page,
     assert page.locator("#more [role=alert]").count() == 0
     assert page.evaluate("document.activeElement.textContent") == "3 new invitations"
     links = page.input_value("#links").split()
-    promised = {"design": made.design.fingerprint}
+    promised = {"design": made.design.fingerprint, "words": made.words}
     if kind == "blind":
         promised["key"] = key_hash(store.need(made.id).blind_key)
     for link in links:
@@ -119,7 +119,7 @@ def test_a_survey_for_everybody_has_no_invitations(opened, page):
     page.goto(f"{url}/d/{made.id}#token={token}")
     page.wait_for_selector("#link a")
     assert page.get_attribute("#link a", "href") == (
-        f"{url}/s/{made.id}#design={made.design.fingerprint}"
+        f"{url}/s/{made.id}#design={made.design.fingerprint}&words={made.words}"
     )
     assert not page.is_visible("#invite")
     assert not page.is_visible("nav >> text=Invitations")
@@ -179,12 +179,12 @@ def test_from_the_pilot_to_the_published_main_survey(opened, page):
     page.click("#begin button")
     page.click("dialog button:text-is('Start the main survey')")
     page.wait_for_selector("#phases:not([hidden])")
-    assert page.inner_text("#done").startswith("The main survey has begun.")
+    page.wait_for_selector("#done:has-text('The main survey has begun.')")
     assert not page.is_visible("#main-survey")
     held = store.need(made.id)
     assert held.frozen.phases == (made.design, expected.design)
     assert held.frozen.predicted["people"] == 2000
-    promised = f"{url}/s/{made.id}#design={expected.design.fingerprint}"
+    promised = f"{url}/s/{made.id}#design={expected.design.fingerprint}&words={made.words}"
     assert page.get_attribute("#link a", "href") == promised
 
     # Estimates are of both phases, of the pilot, of the main survey: whichever is chosen.
