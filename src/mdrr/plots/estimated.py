@@ -110,6 +110,7 @@ def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:
         raise MdrrError(f"a chart of counts compares at most {MOST_METHODS} methods")
     marks: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
+    truths: list[dict[str, Any]] = []
     top = 0
     methods = list(dict.fromkeys(method for answer in shown for method in answer.counts))
     for answer in shown:
@@ -118,6 +119,7 @@ def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:
         for line, (method, count) in enumerate(answer.counts.items()):
             ends = {key: getattr(count, key) * unit for key in ("value", "low", "high")}
             marks.append({"method": method, "y": top + 29 + 15 * line, **ends})
+        truths.append({"truth": 100, "y": top + 20, "end": top + 23 + 15 * len(answer.counts)})
         top += 34 + 15 * len(answer.counts)
     edge = max(1.5 * max(mark["value"] for mark in marks), 200.0 if known else 0.0)
     cut = any(mark["high"] > edge for mark in marks)
@@ -139,6 +141,6 @@ def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:
         style.words(chart_of(words), "label:N", baseline="middle").encode(y=y, x=alt.value(0)),
     ]
     if known:
-        line = chart_of([{"truth": 100}]).mark_rule(strokeWidth=2, color=COLOURS["truth"])
-        layers.insert(0, line.encode(x="truth:Q"))
+        line = chart_of(truths).mark_rule(strokeWidth=2, color=COLOURS["truth"])
+        layers.insert(0, line.encode(x="truth:Q", y=y, y2="end:Q"))  # not through the words
     return layered(layers, width=width, height=top)
