@@ -148,7 +148,10 @@ class _Reader:
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
-            raise QueryError(f"{self._text(node)!r} is not a label; put labels in quotes") from None
+            text = self._text(node)
+            if isinstance(node, ast.Name):
+                raise QueryError(f"put the label {text} in quotes: {text!r}") from None
+            raise QueryError(f"{text!r} is not a label; put labels in quotes") from None
 
     def _text(self, node: ast.expr) -> str:
         text = ast.unparse(node)

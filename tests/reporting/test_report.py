@@ -253,7 +253,7 @@ def test_many_attributes_say_how_to_get_the_comparison(tmp_path: Path) -> None:
     tally = tally_codes([codes], design)
     path = report(mdrr.estimate(tally, design, "product"), design, path=tmp_path / "s.html")
     text = Page(path.read_text("utf-8")).text
-    assert "This command makes the comparison: mdrr plan design.json --n 20" in text
+    assert "the survey's: mdrr plan design.json --n 20" in text
 
 
 def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
