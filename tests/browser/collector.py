@@ -18,6 +18,8 @@ from scripts.vector_designs import band, cluster, constant, design, subset
 STATIC = Path(__file__).resolve().parents[2] / "src" / "mdrr" / "server" / "static"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 ID = "abcdefgh"
+INVITATION = "secret-invitation".ljust(43, "0")
+ANOTHER = "another-one".ljust(43, "0")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
@@ -104,8 +106,8 @@ def info(fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "questions": QUESTIONS,
     }
     said = {"id": ID, "state": "open", "phase": 1, "survey": survey, "design": fields}
-    rest = {"fingerprint": mark, "invitations": "required", "answer_bytes": 400, "blind_key": None}
-    return {**said, **rest, **changes}
+    rest = {"invitations": "required", "answer_bytes": 400, "blind_key": None}
+    return {**said, "fingerprint": mark, "earlier": [], **rest, **changes}
 
 
 @dataclass
@@ -118,12 +120,14 @@ class Collector:
     url: str = ""
     signing_key: bytes = b""
     signed: list[dict[str, str]] = field(default_factory=list)  # what came to be signed
+    invited: int = 200  # what it answers to whether an invitation is good
+    shown: list[str] = field(default_factory=list)  # the invitations it was asked about
 
     def link(self, **changes: str) -> str:
         """A person's link."""
         words = fingerprint(self.info["survey"])
         parts = {"design": self.info["fingerprint"], "words": words}
-        parts["invitation"] = "secret-invitation"
+        parts["invitation"] = INVITATION
         if self.info["blind_key"]:
             parts["key"] = hashlib.sha256(self.info["blind_key"].encode()).hexdigest()
         parts |= changes
@@ -143,6 +147,13 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
 
         def log_message(self, *_: object) -> None:
             pass
+
+        def parse_request(self) -> bool:
+            """Of a connection that outlives the server nothing is read."""
+            if self.server.socket.fileno() < 0:
+                self.close_connection = True
+                return False
+            return super().parse_request()
 
         def reply(self, status: int, content: bytes, kind: str = "application/json") -> None:
             self.send_response(status)
@@ -168,6 +179,10 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
             if self.path.endswith("/sign"):
                 self.sign(json.loads(body))
                 return
+            if self.path.endswith("/invitation"):
+                collector.shown.append(json.loads(body)["invitation"])
+                self.reply(collector.invited, b"{}")
+                return
             collector.bodies.append(body)
             self.reply(collector.status, b"{}")
 
@@ -184,9 +199,9 @@ def handler(collector: Collector) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def serving(collector: Collector) -> Iterator[Collector]:
-    """The collector on a free port of this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(collector))
+def serving(collector: Collector, port: int = 0) -> Iterator[Collector]:
+    """The collector on a free port of this machine, or on one that it had before."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler(collector))
     collector.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -16,7 +16,7 @@ from mdrr.server import schema
 from mdrr.server.blind import new_signing_key
 from mdrr.server.held import token_hash
 from mdrr.survey import Survey
-from tests.browser.walk import forward, heading
+from tests.browser.walk import Traffic, forward, heading
 from tests.cli.run import done
 from tests.server.cases import free_port, running
 
@@ -72,7 +72,8 @@ def test_an_answer_is_stored_once(page, context, survey):
     answer(page)
     assert heading(page) == "Thank you. Your answers were received."
     page.reload()
-    page.wait_for_selector(".received")
+    page.wait_for_selector(".panel p")
+    assert heading(page) == "An answer was already made on this device"
     counted = store.tally(store.survey(frozen.id).phase())
     assert counted.n == 1
 
@@ -106,9 +107,13 @@ def test_a_used_invitation_is_refused(page, browser, survey):
     answer(page)
     context = browser.new_context(locale="en-GB")
     other = context.new_page()
+    posts = Traffic(other)
     other.goto(link)
-    answer(other)
-    assert heading(other) == "Your answers were not counted"
+    other.wait_for_selector("form")
+    forward(other)
+    other.wait_for_selector(".panel p")
+    assert "unknown or was used before" in other.inner_text("main")
+    assert posts.answers == []
     context.close()
     assert store.tally(store.survey(frozen.id).phase()).n == 1
 

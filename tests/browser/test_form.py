@@ -12,7 +12,18 @@ from mdrr.response import Report
 from mdrr.server.blind import new_signing_key, ticket_hash, to_text, verifying_key
 from scripts.make_vectors import changed
 from scripts.vector_designs import cluster, constant, design
-from tests.browser.collector import ID, PICKED, PLAIN, QUESTIONS, attributes, info
+from tests.browser.collector import (
+    ANOTHER,
+    ID,
+    INVITATION,
+    PICKED,
+    PLAIN,
+    QUESTIONS,
+    Collector,
+    attributes,
+    info,
+    serving,
+)
 from tests.browser.walk import (
     CHOICES,
     Traffic,
@@ -49,16 +60,16 @@ def test_from_the_link_to_the_acknowledgement(page, collector):
     link = collector.link()
     page.goto(link)
     assert answer_all(page) == list(CHOICES)
-    assert traffic.posts == []
+    assert traffic.answers == []
     send(page)
     assert heading(page) == "Thank you. Your answers were received."
     assert page.url == link
 
     (body,) = collector.bodies
-    assert traffic.posts == [body]
+    assert traffic.answers == [body]
     assert len(body) == 400
     answer = json.loads(body)
-    assert answer["invitation"] == "secret-invitation"
+    assert answer["invitation"] == INVITATION
     report = Report.from_dict(answer["report"])
     report.check(Design.from_dict(PLAIN))
     assert re.fullmatch("[0-9a-f]{32}", report.id)
@@ -81,7 +92,8 @@ def test_from_the_link_to_the_acknowledgement(page, collector):
         assert word not in storage(page)
         assert not any(word in request for request in traffic.requests)
     assert "secret-invitation" not in storage(page), "it is spent"
-    assert not any("secret-invitation" in r.replace(body.decode(), "") for r in traffic.requests)
+    assert collector.shown == [INVITATION], "it is asked about once, before the questions"
+    assert sum(INVITATION in request for request in traffic.requests) == 2
     assert page.context.cookies() == []
     assert all(collector.url in request for request in traffic.requests)
 
@@ -101,23 +113,61 @@ def test_reports_are_drawn_anew_for_each_person(browser, collector):
     assert {len(body) for body in collector.bodies} == {400}
 
 
-def test_loading_again_shows_the_same_and_draws_nothing(page, collector):
+DONE = "An answer was already made on this device"
+
+
+@pytest.mark.parametrize("invitations", ["required", "none"])
+def test_loading_again_draws_nothing_and_shows_nothing(invitations, page, context, collector):
+    """Whoever opens the page later may be somebody else: the report is shown once, in that tab."""
+    collector.info["invitations"] = invitations
     page.goto(collector.link())
     answer_all(page)
     send(page)
-    before = shown(page)
+    assert len(shown(page)) == 6
     page.reload()
-    page.wait_for_selector(".received")
-    after = shown(page)
-    assert {name: sent for name, (_, sent) in after.items()} == {
-        name: sent for name, (_, sent) in before.items()
-    }
-    assert "You answered" not in page.inner_text("main")
-    assert "Your own answers are not shown here." in page.inner_text("main")
-    assert len(collector.bodies) == 1
+    for opened in (page, context.new_page()):
+        opened.goto(collector.link())
+        opened.wait_for_selector(".panel p")
+        assert heading(opened) == DONE
+        assert "Sent" not in opened.inner_text("main")
+        assert opened.locator("form, button, .exchange").count() == 0
+    codes = json.dumps(collector.sent["report"]["codes"], separators=(",", ":"))
+    assert codes not in storage(page)
     page.go_back()
-    page.wait_for_selector(".received")
+    page.wait_for_selector(".panel")
     assert page.locator("form").count() == 0
+    assert len(collector.bodies) == 1
+
+
+def test_somebody_else_with_an_invitation_of_her_own_can_answer(page, context, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    page = context.new_page()
+    page.goto(collector.link(invitation=ANOTHER))
+    page.wait_for_selector(".panel p")
+    assert heading(page) == DONE
+    assert page.locator("form, .exchange").count() == 0
+    assert len(collector.bodies) == 1
+    press(page, "I am somebody else")
+    assert answer_all(page) == list(CHOICES)
+    send(page)
+    first, second = (json.loads(body) for body in collector.bodies)
+    assert (first["invitation"], second["invitation"]) == (INVITATION, ANOTHER)
+    assert first["report"]["id"] != second["report"]["id"]
+
+
+def test_without_invitations_nobody_is_asked_after_an_answer_with_one(page, collector):
+    """Otherwise a collector could ask again by calling the survey open."""
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    collector.info["invitations"] = "none"
+    page.goto("about:blank")
+    page.goto(collector.link(invitation=""))
+    page.wait_for_selector(".panel p")
+    assert heading(page) == DONE
+    assert page.locator("form, button").count() == 0
 
 
 @pytest.mark.parametrize("way", ["button", "reload", "another tab"])
@@ -157,21 +207,58 @@ def test_offline_it_waits_and_is_sent_once_online(page, context, collector):
     assert collector.bodies == [text.encode()]
 
 
-def test_a_new_invitation_carries_the_same_report(page, collector):
-    """Otherwise a collector could refuse and invite again until the noise averages out."""
-    collector.status = 403
+@pytest.mark.parametrize("status", [403, 503])
+def test_a_report_is_never_sent_with_another_invitation(status, page, collector):
+    """Not even if the first was refused: the second person's invitation stays her own."""
+    traffic = Traffic(page)
+    collector.status = status
     page.goto(collector.link())
     answer_all(page)
     send(page)
-    assert heading(page) == "Your answers were not counted"
     collector.status = 201
     page.goto("about:blank")
-    page.goto(collector.link(invitation="another-one"))
-    page.wait_for_selector(".received")
-    first, second = (json.loads(body) for body in collector.bodies)
-    assert first["report"] == second["report"]
-    assert second["invitation"] == "another-one"
-    assert {len(body) for body in collector.bodies} == {400}
+    page.goto(collector.link(invitation=ANOTHER))
+    page.wait_for_selector(".panel p")
+    assert heading(page) == DONE
+    assert page.locator(".exchange").count() == 0
+    press(page, "I am somebody else")
+    answer_all(page)
+    send(page)
+    page.goto("about:blank")
+    page.goto(collector.link())
+    page.wait_for_selector(".failed, .received" if status == 403 else ".received")
+    sent = [json.loads(body) for body in traffic.answers]
+    reports = {(each["invitation"], each["report"]["id"]) for each in sent}
+    assert len(reports) == 2
+    assert {invitation for invitation, _ in reports} == {INVITATION, ANOTHER}
+    retried = [each for each in sent if each["invitation"] == INVITATION]
+    assert len(retried) == (1 if status == 403 else 2), "what was refused is not sent again"
+
+
+def test_it_is_sent_by_itself_once_the_collector_is_back(page):
+    """No event tells a page that a server runs again: it tries, ever less often."""
+    collector = Collector(info(PLAIN))
+    with serving(collector):
+        page.goto(collector.link())
+        answer_all(page)
+    send(page)
+    assert heading(page) == "Not sent yet"
+    text = kept(page)["text"]
+    assert collector.bodies == []
+    with serving(collector, int(collector.url.rsplit(":", 1)[1])):
+        page.wait_for_selector(".received", timeout=20_000)
+    assert collector.bodies == [text.encode()]
+
+
+def test_the_pauses_between_tries_grow_and_end(page, collector):
+    page.goto(collector.link())
+    seconds = page.evaluate(
+        """import("/static/sending.js").then(({ pause }) =>
+            Array.from({ length: 301 }, (_, i) => pause(i + 1)))"""
+    )
+    assert all(2 ** (i + 1) <= each < 1.25 * 2 ** (i + 1) for i, each in enumerate(seconds[:7]))
+    assert all(240 <= each <= 300 for each in seconds[8:300])
+    assert seconds[300] is None
 
 
 def test_another_tab_cannot_draw_a_second_time(context, collector):
@@ -183,8 +270,8 @@ def test_another_tab_cannot_draw_a_second_time(context, collector):
     for page in pages:
         page.bring_to_front()
         send(page)
-    assert len(set(collector.bodies)) == 1
-    assert shown(pages[0])["smokes"][1] == shown(pages[1])["smokes"][1]
+    assert len(collector.bodies) == 1
+    assert heading(pages[1]) == DONE
 
 
 @pytest.mark.parametrize(
@@ -202,9 +289,66 @@ def test_a_refusal_is_said_in_plain_words(status, said, page, collector):
     page.goto(collector.link())
     answer_all(page)
     send(page)
-    assert heading(page) == "Your answers were not counted"
+    assert heading(page) == "Your randomized answers were sent, but not counted"
     assert said in page.inner_text(".panel")
     assert page.locator("button.main").count() == 0
+    assert "What left this device" in page.inner_text("main")
+    assert "To be sent" not in page.inner_text("main")
+    collector.info["state"] = "closed" if status == 410 else "open"
+    page.reload()
+    page.wait_for_selector(".failed")
+    assert said in page.inner_text(".panel")
+    assert len(collector.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(403, "unknown or was used before"), (410, "This survey is closed")]
+)
+def test_an_invitation_that_is_not_good_is_refused_before_any_question(
+    status, said, page, collector
+):
+    collector.invited = status
+    page.goto(collector.link())
+    page.wait_for_selector("form")
+    forward(page)
+    page.wait_for_selector(".panel p")
+    assert said in page.inner_text("main")
+    assert page.locator("form, fieldset").count() == 0
+    assert collector.bodies == []
+
+
+@pytest.mark.parametrize("status", [404, 429, 503])
+def test_a_collector_that_cannot_say_stops_nobody(status, page, collector):
+    collector.invited = status
+    page.goto(collector.link())
+    answer_all(page)
+    send(page)
+    assert collector.sent["invitation"] == INVITATION
+
+
+def test_a_survey_that_closed_meanwhile_gets_nothing(page, collector):
+    page.goto(collector.link())
+    answer_all(page)
+    collector.info["state"] = "closed"
+    send(page)
+    assert "Nothing was sent" in page.inner_text("main")
+    assert "report" not in kept(page)
+    assert collector.bodies == []
+
+
+@pytest.mark.parametrize("end", [".", ")", ">.", "»", "%20"])
+def test_what_mail_programs_put_behind_a_link_does_not_matter(end, page, collector):
+    page.goto(collector.link() + end)
+    answer_all(page)
+    send(page)
+    assert collector.sent["invitation"] == INVITATION
+
+
+@pytest.mark.parametrize("cut", [1, 20, 42])
+def test_a_link_that_was_cut_is_said_to_be_incomplete(cut, page, collector):
+    text = refused(page, collector, collector.link()[:-cut])
+    assert "Your link is incomplete: copy the whole of it" in text
+    assert collector.shown == []
 
 
 # ---- What is refused before anything is asked
@@ -229,6 +373,22 @@ def test_a_design_that_the_link_does_not_promise_is_refused(page, collector):
     text = refused(page, collector, link)
     assert "This page stopped to protect you" in text
     assert "not the one your link promises" in text
+
+
+def test_a_link_of_a_phase_that_is_over_is_said_to_be_that(page, collector):
+    """No alarm: everybody who has not answered in the first phase has such a link."""
+    link = collector.link()
+    collector.info = info(LESS_NOISE, phase=2, earlier=[collector.info["fingerprint"]])
+    text = refused(page, collector, link)
+    assert "This link was for the first part of the survey" in text
+    assert "ask the people who sent you the link for the new one" in text
+    assert "protect" not in text
+
+
+def test_another_design_is_an_alarm_in_the_second_phase_too(page, collector):
+    link = collector.link()
+    collector.info = info(LESS_NOISE, phase=2, earlier=["0" * 64])
+    assert "not the one your link promises" in refused(page, collector, link)
 
 
 def test_a_design_that_lies_about_its_fingerprint_is_refused(page, collector):
@@ -288,7 +448,7 @@ def test_nobody_is_asked_in_both_phases(page, collector):
     collector.bodies.clear()
     collector.info = info(LESS_NOISE, phase=2)
     page.goto("about:blank")
-    assert "Nobody is asked twice" in refused(page, collector, collector.link())
+    assert DONE in refused(page, collector, collector.link())
 
 
 def test_without_storage_nothing_is_asked(page, collector):
@@ -303,9 +463,11 @@ def test_a_damaged_report_is_not_drawn_again(page, collector):
     answer_all(page)
     send(page)
     collector.bodies.clear()
-    for damage in ("{", json.dumps({**kept(page), "report": {"codes": [9]}})):
+    for damage in ("{", json.dumps({"design": kept(page)["design"], "report": {"codes": [9]}})):
         page.evaluate(
-            "([key, text]) => localStorage.setItem(key, text)", [f"mdrr.answer.{ID}", damage]
+            """(text) => localStorage.setItem(
+                Object.keys(localStorage).find((key) => key.includes("answer")), text)""",
+            damage,
         )
         page.goto("about:blank")
         assert "damaged" in refused(page, collector, collector.link())
@@ -492,7 +654,7 @@ def test_a_blind_invitation_becomes_a_token_that_tells_nothing(page, blind):
     assert "send an hour later or more" in page.inner_text("main")
     page.go_back()
     page.wait_for_selector(".summary")
-    assert asked_for["invitation"] == "secret-invitation"
+    assert asked_for["invitation"] == INVITATION
     send(page)
     assert heading(page) == "Thank you. Your answers were received."
     assert len(blind.bodies[0]) == 960

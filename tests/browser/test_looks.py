@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from tests.browser.collector import info
+from tests.browser.collector import ANOTHER, info
 from tests.browser.conftest import OUT
 from tests.browser.walk import CHOICES, answer_all, heading, send
 
@@ -69,8 +69,12 @@ def test_every_page_in_every_look(name, browser, collector):
     page.wait_for_selector(".received")
     look("received")
     page.reload()
-    page.wait_for_selector(".received")
+    page.wait_for_selector(".panel p")
     look("loaded-again")
+    page.goto("about:blank")
+    page.goto(collector.link(invitation=ANOTHER))
+    page.wait_for_selector("button.main")
+    look("somebody-else")
     page.goto("about:blank")
     page.goto(collector.link(design=""))
     page.wait_for_selector(".panel p")

@@ -38,6 +38,11 @@ class Traffic:
     def posts(self) -> list[bytes]:
         return [each.post_data_buffer for each in self._seen if each.method == "POST"]
 
+    @property
+    def answers(self) -> list[bytes]:
+        posts = [each for each in self._seen if each.method == "POST"]
+        return [each.post_data_buffer for each in posts if each.url.endswith("/answers")]
+
 
 def storage(page) -> str:
     """All that the browser keeps for the site."""

@@ -239,3 +239,47 @@ def test_signing_is_counted_and_not_logged(tmp_path, signing_key, caplog):
         assert f"mdrr_responses_total{line}" in counted
     logged = [r.fields for r in caplog.records if r.fields.get("route", "").endswith("/sign")]
     assert [each["status"] for each in logged] == [403]
+
+
+def test_whether_an_invitation_is_good_can_be_asked_and_marks_nothing(url, caplog, monkeypatch):
+    """Used and unknown look the same; an answer that would be taken is not refused before."""
+    caplog.set_level(logging.INFO, "mdrr.server")
+    monkeypatch.setattr("mdrr.server.sign.ASKED_BURST", 8.0)
+    monkeypatch.setattr("mdrr.server.sign.ASKED_RATE", 1e-6)
+    survey = frozen()
+    with running(url) as (address, store), httpx.Client(base_url=address) as client:
+        store.create(survey, invitations="required")
+        api = f"/api/surveys/{survey.id}"
+
+        def ask(invitation: object) -> httpx.Response:
+            return client.post(f"{api}/invitation", json={"invitation": invitation})
+
+        assert ask("x").status_code == 404, "a draft"
+        store.open(survey.id)
+        token, other = store.invite(survey.id, 2)
+        assert [ask(token).status_code for _ in range(2)] == [200, 200]
+        assert store.status(survey.id)["invitations"]["used"] == 0
+        length = client.get(api).json()["answer_bytes"]
+        assert client.post(f"{api}/answers", content=body(report(), length, token)).is_success
+        used, unknown = ask(token), ask("x" * 43)
+        assert (used.status_code, used.text) == (403, unknown.text)
+        assert ask(other).status_code == 200
+        assert ask("x" * 44).status_code == 422
+        store.close(survey.id)
+        assert ask(other).status_code == 410
+        assert [ask(other).status_code for _ in range(2)] == [410, 429]
+    logged = [r.fields for r in caplog.records if r.fields.get("route", "").endswith("invitation")]
+    assert {each["status"] for each in logged} == {403, 404, 410, 422, 429}
+
+
+def test_the_fingerprints_of_phases_that_are_over_are_said(url):
+    survey = frozen()
+    with running(url) as (address, store), httpx.Client(base_url=address) as client:
+        store.create(survey, invitations="required")
+        store.open(survey.id)
+        assert client.get(f"/api/surveys/{survey.id}").json()["earlier"] == []
+        store.start_phase(survey.id, SAMPLED)
+    with running(url) as (address, _), httpx.Client(base_url=address) as client:
+        said = client.get(f"/api/surveys/{survey.id}").json()
+    assert (said["phase"], said["fingerprint"]) == (2, SAMPLED.fingerprint)
+    assert said["earlier"] == [survey.design.fingerprint]

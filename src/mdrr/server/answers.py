@@ -243,6 +243,7 @@ class Survey(BaseModel):
     survey: dict[str, Any] = Field(description="Titles, texts and questions by language.")
     design: dict[str, Any] = Field(description="How answers are randomized.")
     fingerprint: str = Field(description="SHA-256 of the design.")
+    earlier: list[str] = Field(description="The fingerprints of earlier phases, which are over.")
     invitations: Literal["none", "required", "blind"]
     answer_bytes: int = Field(description="How long the body of every answer is.")
     blind_key: str | None = Field(description="The key of blind invitations, base64url.")
@@ -305,6 +306,7 @@ def answer_routes(store: Store, surveys: Surveys) -> APIRouter:
                 "survey": texts(held.frozen.survey),
                 "design": phase.design.to_dict(),
                 "fingerprint": phase.design.fingerprint,
+                "earlier": [each.design.fingerprint for each in held.begun()[:-1]],
                 "invitations": held.invitations,
                 "answer_bytes": answer_bytes(phase.design, held.invitations),
                 "blind_key": None if held.blind_key is None else to_text(held.blind_key),

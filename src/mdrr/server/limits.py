@@ -48,6 +48,9 @@ ANYWHERE = [
 """Sent with what needs no token, so that the respondent page may be served by somebody else."""
 
 
+QUIET = ("/answers", "/invitation", "/sign")
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one process of the server allows.
@@ -139,8 +142,8 @@ def refusal(status: int, sentence: str, **headers: str) -> JSONResponse:
 class Guard:
     """Stands before every route: limits, headers, counts, and one line of log for a request.
 
-    Answers that were taken and invitations that were signed are counted, but not logged: their
-    times say when somebody answered.
+    Answers that were taken and invitations that were good or signed are counted, but not logged:
+    their times say when somebody answered.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics) -> None:
@@ -182,7 +185,7 @@ class Guard:
                 await refusal(503 if away else 500, text)(scope, receive, answer)
         route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", "none"))
         self.metrics.responses[route, status] += 1
-        if status not in (200, 201) or not route.endswith(("/answers", "/sign")):
+        if status not in (200, 201) or not route.endswith(QUIET):
             log.info(
                 "request",
                 extra={

@@ -1,12 +1,14 @@
-"""Signing blind invitations: each is marked used, with what is signed for it noted, together.
+"""Invitations before the first question: whether one is good, and signing blind ones.
 
-Who asks again with the same blinded message gets the same signature again, so a lost reply costs
-nobody her place. Nothing of this is ever joined with an answer.
+A blind invitation is marked used, with what is signed for it noted, together. Who asks again with
+the same blinded message gets the same signature again, so a lost reply costs nobody her place.
+Nothing of this is ever joined with an answer.
 """
 
 from __future__ import annotations
 
 import hashlib
+from typing import Literal
 
 import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException
@@ -16,10 +18,28 @@ from mdrr.server.accept import Outcome
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
 from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
 from mdrr.server.held import token_hash
+from mdrr.server.limits import Buckets
 from mdrr.server.schema import invitations, signed, surveys
 from mdrr.server.store import Store
 
 MOST_CHARACTERS = -(-MOST_BITS // 6)
+
+
+ASKED_RATE, ASKED_BURST = 100.0, 1000.0
+"""How often a second, and at once, a survey's invitations may be asked about."""
+
+
+class Invitation(BaseModel):
+    """An invitation, as the link has it."""
+
+    model_config = ConfigDict(extra="forbid")
+    invitation: str = Field(min_length=1, max_length=43)
+
+
+class Good(BaseModel):
+    """The invitation can be used. This marks nothing."""
+
+    good: Literal[True]
 
 
 class ToSign(BaseModel):
@@ -75,9 +95,42 @@ def claim(
         return Outcome.AGAIN, bytes(key)
 
 
+def good(engine: sa.Engine, survey: str, invitation: bytes) -> Outcome | None:
+    """Why an invitation cannot be used now; None if it can. Used and unknown ones look the same.
+
+    Arguments:
+        engine: the database.
+        survey: the survey's id.
+        invitation: SHA-256 of the invitation.
+    """
+    unused = sa.select(invitations.c.hash).filter_by(survey=survey, hash=invitation, used=False)
+    with engine.connect() as connection:
+        state = connection.execute(sa.select(surveys.c.state).filter_by(id=survey)).scalar()
+        if state in (None, "draft"):
+            raise HTTPException(404, NO_SURVEY)
+        if state != "open":
+            return Outcome.CLOSED
+        return None if connection.execute(unused).first() else Outcome.UNINVITED
+
+
 def sign_routes(store: Store) -> APIRouter:
-    """The route that signs; a survey without blind invitations has none."""
+    """The routes about invitations."""
     router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
+    turns = Buckets(ASKED_RATE, ASKED_BURST)
+
+    @router.post(
+        "/invitation",
+        response_model=Good,
+        responses=problems(403, 404, 408, 410, 413, 422, 429, 503),
+    )
+    def invitation(survey: SurveyId, held: Invitation) -> dict[str, bool]:
+        """Whether an invitation can be used, so that nobody answers in vain. Marks nothing."""
+        if not turns.take(survey):
+            raise HTTPException(429, "Too many ask at once; answer without asking first.")
+        why = good(store.engine, survey, token_hash(held.invitation))
+        if why is not None:
+            raise HTTPException(*REFUSALS[why])
+        return {"good": True}
 
     @router.post(
         "/sign",

@@ -1,7 +1,8 @@
 // The respondent's page: from the link to the acknowledgement.
 //
 // The link's fragment carries the fingerprints of the design and of the survey's words, and the
-// invitation, so no server sees them in an address. True answers live in `state.answers` until the page is closed, and nowhere else.
+// invitation, so no server sees them in an address. True answers live in `state.answers` until the
+// page is closed, and nowhere else.
 
 import { check, choiceBytes, choose, codes, fingerprint, fits, randomBytes, recordBytes } from "./randomize.js";
 import { epsilonOf, epsilonOfDesign } from "./risk.js";
@@ -10,10 +11,10 @@ import { Words } from "./elements.js";
 import * as pages from "./pages.js";
 import { TEXTS, direction, firstLanguage } from "./texts.js";
 
-const link = new URLSearchParams(location.hash.slice(1));
+const link = device.readLink(location.hash);
 const { id, url } = device.surveyUrl(document, location);
-const keep = device.keeper(id);
-const state = { answers: new Map(), asked: [], chosen: null, ticket: null, report: null, outcome: null };
+const state = { answers: new Map(), asked: [], chosen: null, ticket: null, report: null, outcome: null, tries: 0 };
+let keep, keepTicket; // what this device holds for this link's invitation
 let words = new Words(firstLanguage(Object.keys(TEXTS), navigator.languages), []);
 let current = { view: "start" };
 
@@ -60,6 +61,7 @@ function render(view, options) {
   }
   if (view === "risk") return pages.risk(state, words, options, { back, send });
   if (view === "sent") return pages.sent(state, words, { outcome: state.outcome }, { again: deliver });
+  if (view === "other") return pages.other(words, { next: () => go("start") });
   return pages.message(words, options.head, options.key);
 }
 
@@ -104,14 +106,14 @@ async function begin(text) {
   const { design, mark } = state;
   try {
     let kept = keep.read();
+    if (device.isDrawn(kept)) return resume(kept);
+    state.ticket = await device.ticket(state.info, link.invitation, url, keepTicket);
     if (kept?.design !== mark) {
       const bytes = randomBytes(choiceBytes(design));
       kept = { design: mark, questionnaire: choose(design, bytes).chosen };
       keep.write(kept);
     }
-    if (kept.report) return await adopt(kept);
     state.chosen = kept.questionnaire;
-    state.ticket = await device.ticket(state.info, link.get("invitation"), url);
   } catch (error) {
     return stop(error);
   }
@@ -131,10 +133,13 @@ function missing() {
   return state.asked.findIndex((q) => !state.answers.has(q.name));
 }
 
-function send(agreed) {
+async function send(agreed) {
   if (!agreed) return show("risk", { problem: words.say("agreeMissing") });
   const problem = forbidden(device.limit.read(), epsilonOf(state.design.questionnaires[state.chosen]));
   if (problem) return show("start", { problem });
+  const now = await device.load(url).catch(() => state.info); // unreachable: it is sent later
+  if (now.state !== "open") return stop(new Stop("sorry", "closedUnsent"));
+  if (now.fingerprint !== state.mark) return stop(otherDesign(now));
   let kept;
   try {
     kept = drawOnce();
@@ -142,14 +147,14 @@ function send(agreed) {
     const tooLong = error instanceof RangeError;
     return stop(tooLong ? new Stop("sorry", "notAccepted") : new Stop("stopped", "noStorage"));
   }
-  return adopt(kept).catch(stop);
+  return resume(kept);
 }
 
 // The report and the text to send, kept before anything is sent. Nothing here waits, so that no
 // other tab can draw between reading and writing.
 function drawOnce() {
   const before = keep.read();
-  if (before?.report) return before;
+  if (device.isDrawn(before)) return before;
   const { design, mark, chosen, info, ticket } = state;
   const record = Object.fromEntries(state.asked.map(({ name }) => {
     const { categories } = design.attributes.find((a) => a.name === name);
@@ -158,44 +163,50 @@ function drawOnce() {
   const bytes = randomBytes(recordBytes(design) - choiceBytes(design));
   const report = { design: mark, questionnaire: chosen, codes: codes(record, design, chosen, bytes), id: device.newId() };
   const text = device.body(report, ticket, info.answer_bytes);
-  const kept = { design: mark, questionnaire: chosen, report, invitation: link.get("invitation"), text };
+  const kept = { design: mark, questionnaire: chosen, report, text };
   keep.write(kept);
   return kept;
 }
 
 // ---- Sending
 
-async function adopt(kept) {
+// What was drawn is received, was refused, or is sent now: the same text, for the same invitation.
+function resume(kept) {
+  if (kept.received) return stop(new Stop("already", "alreadyText"));
   state.report = kept.report;
   state.chosen = kept.questionnaire;
-  if (kept.received) {
-    state.outcome = "received";
-    return show("sent");
-  }
-  if (kept.invitation !== link.get("invitation")) {
-    // Another invitation: the same report goes with it, not a new one.
-    const ticket = await device.ticket(state.info, link.get("invitation"), url);
-    const text = device.body(kept.report, ticket, state.info.answer_bytes);
-    keep.write({ ...kept, invitation: link.get("invitation"), text });
-  }
-  return deliver();
+  const reopened = kept.refused === "closedMeanwhile" && state.info.state === "open";
+  if (!kept.refused || reopened) return deliver();
+  state.outcome = kept.refused;
+  return show("sent");
 }
 
-async function deliver() {
+async function deliver({ quietly = false } = {}) {
   if (state.outcome === "sending") return;
+  clearTimeout(state.timer);
+  const before = state.outcome;
   state.outcome = "sending";
-  show("sent");
+  if (!quietly) show("sent");
   const kept = keep.read();
-  state.outcome = await device.send(url, kept.text);
+  state.outcome = kept.received ? "received" : await device.send(url, kept.text);
   if (state.outcome === "received") {
-    device.forgetTicket(id);
-    keep.write({ design: kept.design, questionnaire: kept.questionnaire, report: kept.report, received: true });
+    keepTicket.remove(); // nothing needs the invitation any more, nor what it became
+    keep.write({ design: kept.design, received: true });
+  } else if (isWaiting()) {
+    const seconds = device.pause(++state.tries);
+    if (seconds !== null) state.timer = setTimeout(deliver, seconds * 1000, { quietly: true });
+  } else {
+    keep.write({ ...kept, refused: state.outcome });
   }
-  show("sent");
+  if (!quietly || state.outcome !== before) show("sent");
+}
+
+function isWaiting() {
+  return state.outcome === "waitingText" || state.outcome === "busyText";
 }
 
 window.addEventListener("online", () => {
-  if (state.report && state.outcome === "waitingText") deliver();
+  if (isWaiting()) deliver({ quietly: true });
 });
 
 // ---- Loading
@@ -204,34 +215,49 @@ async function open() {
   show("message", { head: "loading" });
   if (!globalThis.crypto?.subtle) throw new Stop("stopped", "insecure");
   if (!device.storageWorks()) throw new Stop("stopped", "noStorage");
-  if (!/^[0-9a-f]{64}$/.test(link.get("design") ?? "")) throw new Stop("stopped", "noDesign");
+  if (![link.design, link.words || link.design].every((mark) => /^[0-9a-f]{64}$/.test(mark))) throw new Stop("stopped", "noDesign");
   const info = await device.load(url).catch((error) => {
     throw new Stop("sorry", error.status === 404 ? "unknown" : "unreachable");
   });
   const { survey, design } = info;
   words = new Words(firstLanguage(survey.languages, navigator.languages), survey.languages);
+  const whose = info.invitations === "none" ? "" : (await device.hash(link.invitation)).slice(0, 32);
+  keep = device.keeper(id, whose);
+  keepTicket = device.keeper(id, whose, "blind");
   const kept = read();
-  if (kept?.report && kept.design !== link.get("design")) throw new Stop("already", "alreadyText");
+  if (kept?.received || (device.isDrawn(kept) && kept.design !== link.design)) throw new Stop("already", "alreadyText");
   const mark = await check(design).catch(() => {
     throw new Stop("stopped", "unfair");
   });
-  if (mark !== link.get("design")) throw new Stop("stopped", "mismatch");
+  if (mark !== link.design) throw otherDesign(info);
   if (!asksTheSame(survey, design)) throw new Stop("stopped", "mismatch");
-  if (link.has("words") && (await fingerprint(survey).catch(() => "")) !== link.get("words")) throw new Stop("stopped", "mismatch");
+  if (link.words && (await fingerprint(survey).catch(() => "")) !== link.words) throw new Stop("stopped", "mismatch");
   if (info.invitations === "blind") {
     // With a key of her own a person could be recognized: the link says which key all have.
-    if (!link.get("key")) throw new Stop("stopped", "noDesign");
-    if ((await device.hash(info.blind_key ?? "")) !== link.get("key")) throw new Stop("stopped", "mismatch");
+    if (!link.key) throw new Stop("stopped", "noDesign");
+    if ((await device.hash(info.blind_key ?? "")) !== link.key) throw new Stop("stopped", "mismatch");
   }
   Object.assign(state, { info, survey, design, mark, epsilon: epsilonOfDesign(design) });
-  if (kept?.report) {
+  if (device.isDrawn(kept)) {
     if (!fits(kept.report, design, mark)) throw new Stop("stopped", "damaged");
-    return adopt(kept);
+    return resume(kept);
   }
   if (info.state !== "open") throw new Stop("sorry", "closed");
-  if (info.invitations !== "none" && !link.get("invitation")) throw new Stop("sorry", "noInvitation");
+  if (info.invitations !== "none") {
+    if (!link.invitation) throw new Stop("sorry", "noInvitation");
+    if (!device.isInvitation(link.invitation)) throw new Stop("sorry", "linkCut");
+  } else if (keep.others()) {
+    throw new Stop("already", "alreadyText");
+  }
   history.replaceState({ view: "start" }, "");
-  return show("start");
+  return show(keep.others() ? "other" : "start");
+}
+
+// The design is not the one that the link promises. Nothing is asked, whatever the collector says
+// of it; if it names the promised one among those of earlier phases, nobody need be alarmed.
+function otherDesign({ earlier }) {
+  const over = Array.isArray(earlier) && earlier.includes(link.design);
+  return over ? new Stop("partOver", "partOverText") : new Stop("stopped", "mismatch");
 }
 
 function read() {

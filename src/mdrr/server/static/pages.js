@@ -152,18 +152,21 @@ export function sent(state, words, { outcome }, actions) {
   const { design, report } = state;
   const head = { received: "received", sending: "sending", waitingText: "waiting", busyText: "waiting" }[outcome] ?? "failed";
   const retry = head === "waiting";
+  const left = head === "received" || head === "failed";
+  const mine = state.answers.size > 0; // answered in this tab; whoever opens the page later is not shown it
   return [
     h("div", { class: `panel ${head}` },
       words.own("h1", head),
       retry || head === "failed" ? words.own("p", outcome) : null,
-      retry ? words.own("button", "again", {}, { type: "button", class: "main", onclick: actions.again }) : null),
-    words.own("h2", head === "received" ? "left" : "leftLater"),
-    state.answers.size === 0 ? words.own("p", "notKept") : null,
-    ...design.questionnaires[report.questionnaire].clusters.map(
-      (cluster, i) => exchange(cluster, report.codes[i], head === "received" ? "sent" : "toSend", state, words)),
-    words.own("p", "once", {}, { class: "notice" }),
-    h("details", {}, words.own("summary", "exact"),
-      h("pre", { dir: "ltr", lang: "zxx", tabindex: "0" }, h("code", {}, JSON.stringify(report, null, 1)))),
+      retry ? words.own("button", "again", {}, { type: "button", class: "main", onclick: () => actions.again() }) : null),
+    ...(mine ? [
+      words.own("h2", left ? "left" : "leftLater"),
+      ...design.questionnaires[report.questionnaire].clusters.map(
+        (cluster, i) => exchange(cluster, report.codes[i], left ? "sent" : "toSend", state, words)),
+      words.own("p", "once", {}, { class: "notice" }),
+      h("details", {}, words.own("summary", "exact"),
+        h("pre", { dir: "ltr", lang: "zxx", tabindex: "0" }, h("code", {}, JSON.stringify(report, null, 1)))),
+    ] : []),
   ].filter(Boolean);
 }
 
@@ -217,6 +220,13 @@ function unravel(cell, sizes) {
 export function message(words, head, key) {
   return [h("div", { class: head === "stopped" ? "panel failed" : "panel" },
     words.own("h1", head), key ? words.own("p", key) : null)];
+}
+
+// Somebody answered here with another invitation.
+export function other(words, actions) {
+  return [h("div", { class: "panel" },
+    words.own("h1", "already"), words.own("p", "otherText"),
+    words.own("button", "somebodyElse", {}, { type: "button", class: "main", onclick: actions.next }))];
 }
 
 function errorSummary(words, problem, field) {

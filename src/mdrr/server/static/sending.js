@@ -8,18 +8,35 @@ import { randomBytes } from "./randomize.js";
 
 const NAME = "mdrr";
 
-// The store of one survey on this device. It does not ask which invitation: a collector that
-// refuses an answer and hands out a new invitation gets the same report again.
-export function keeper(id, what = "answer") {
-  const key = `${NAME}.${what}.${id}`;
+// The store of one invitation to a survey on this device, named by the invitation's hash; of a
+// survey without invitations there is one. What is kept for one invitation goes with no other.
+export function keeper(id, whose, what = "answer") {
+  const all = `${NAME}.${what}.${id}`;
+  const key = whose ? `${all}.${whose}` : all;
   return {
     read() {
       const text = localStorage.getItem(key);
       return text === null ? null : JSON.parse(text);
     },
+    // Whether a report was drawn here for another invitation to this survey.
+    others: () => Object.keys(localStorage).some(
+      (each) => each !== key && (each === all || each.startsWith(`${all}.`)) && holdsReport(each)),
     write: (kept) => localStorage.setItem(key, JSON.stringify(kept)),
     remove: () => localStorage.removeItem(key),
   };
+}
+
+// Whether chance was asked for what is kept; then it is not asked again.
+export function isDrawn(kept) {
+  return Boolean(kept?.report || kept?.received);
+}
+
+function holdsReport(key) {
+  try {
+    return isDrawn(JSON.parse(localStorage.getItem(key)));
+  } catch {
+    return true;
+  }
 }
 
 export function storageWorks() {
@@ -68,6 +85,18 @@ export function surveyUrl(document, location) {
   return { id, url: new URL(`api/surveys/${encodeURIComponent(id)}`, base.replace(/\/*$/, "/")).href };
 }
 
+// What the link says after #. Mail programs put a full stop or a bracket behind links.
+export function readLink(hash) {
+  const said = new URLSearchParams(hash.slice(1));
+  const value = (name) => (said.get(name) ?? "").replace(/[^A-Za-z0-9_-]+$/, "");
+  return { design: value("design"), words: value("words"), key: value("key"), invitation: value("invitation") };
+}
+
+// An invitation is 256 bits in base64url.
+export function isInvitation(text) {
+  return /^[A-Za-z0-9_-]{43}$/.test(text);
+}
+
 const SECONDS = 30;
 
 // No cookies, no referrer, no copies; whoever does not answer in time counts as not reached.
@@ -82,33 +111,44 @@ export async function load(url) {
   return response.json();
 }
 
-const FINAL = { 403: "invitationUsed", 409: "conflict", 410: "closedMeanwhile", 413: "notAccepted", 422: "notAccepted" };
+const FINAL = { 403: "invitationRefused", 409: "conflict", 410: "closedMeanwhile", 413: "notAccepted", 422: "notAccepted" };
 
 // Sends the text as it is. The outcome is "received", "waitingText", "busyText" (try again) or the
 // name of the text that says why it will never be received.
 export async function send(url, text) {
-  let response;
+  const status = await post(`${url}/answers`, text);
+  if (status === null) return "waitingText";
+  return status === 201 ? "received" : FINAL[status] ?? "busyText";
+}
+
+// The status of the reply; null if there was none.
+async function post(url, body) {
+  const headers = { "Content-Type": "application/json" };
   try {
-    response = await fetch(`${url}/answers`, {
-      ...options(), method: "POST", headers: { "Content-Type": "application/json" }, body: text,
-    });
+    return (await fetch(url, { ...options(), method: "POST", headers, body })).status;
   } catch {
-    return "waitingText";
+    return null;
   }
-  if (response.status === 201) return "received";
-  return FINAL[response.status] ?? "busyText";
 }
 
-// What the answer carries as its invitation. Blind invitations are exchanged for a signed token
-// that the collector cannot link to the invitation.
-export async function ticket(info, invitation, url) {
-  if (info.invitations !== "blind") return info.invitations === "none" ? null : invitation;
+// Seconds until an answer that did not arrive is sent again: 2, 4, 8, … up to five minutes, each
+// longer by chance, so that not all come back at once. After `TRIES`, about a day, no more.
+const TRIES = 300;
+export function pause(tries) {
+  if (tries > TRIES) return null;
+  return Math.min(2 ** tries, 240) * (1 + randomBytes(1)[0] / 1024);
+}
+
+// What the answer carries as its invitation. Whether it is good is asked before any question: an
+// error with the collector's `status` if it is not. Blind invitations are exchanged for a signed
+// token that the collector cannot link to the invitation.
+export async function ticket(info, invitation, url, keep) {
+  if (info.invitations === "none") return null;
+  if (info.invitations === "required") {
+    const status = await post(`${url}/invitation`, JSON.stringify({ invitation }));
+    if (status === 403 || status === 410) throw Object.assign(new Error("not invited"), { status });
+    return invitation;
+  }
   const { redeem } = await import("./blind.js");
-  const sign = { url: `${url}/sign`, options: options() };
-  return redeem({ invitation, key: info.blind_key, keep: keeper(info.id, "blind"), ...sign });
-}
-
-// Once the answer is received nothing needs the invitation: forget it and what it became.
-export function forgetTicket(id) {
-  keeper(id, "blind").remove();
+  return redeem({ invitation, key: info.blind_key, keep, url: `${url}/sign`, options: options() });
 }
