@@ -440,6 +440,43 @@ def test_a_port_or_host_that_cannot_be_had_is_one_line(frozen):
         assert f"{host} is no address of this machine" in refusal(f"serve --host {host} --port 0")
 
 
+def test_in_a_folder_without_the_database_nothing_is_made(frozen):
+    for words in ("status", "close", "reopen", "results", "publish", "owner"):
+        said = refusal(f"survey {words} survey.json")
+        assert "there is no database sqlite:///mdrr.db here. Name it with --database" in said
+    assert not list(Path().glob("mdrr.db*"))
+    opened("--no-invitations")
+    said = refusal("survey status abcdefgh")
+    assert "no survey 'abcdefgh' in sqlite:///mdrr.db. Name its database with --database" in said
+
+
+def test_passwords_of_databases_are_not_shown(frozen):
+    url = "postgresql://ann:secret@127.0.0.1:1/none"
+    said = refusal(f"survey open survey.json --no-invitations --database {url}")
+    assert "postgresql://ann:***@127.0.0.1:1/none cannot be opened" in said
+    assert "secret" not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_a_database_that_others_can_read_is_warned_of(frozen):
+    opened("--no-invitations")
+    assert "Others on this machine" not in run("survey status survey.json").stderr
+    Path("mdrr.db").chmod(0o644)
+    said = run("survey status survey.json").stderr
+    assert "Others on this machine may read mdrr.db. Prevent that with: chmod 600 mdrr.db*" in said
+
+
+def test_the_lines_that_are_printed_work(folder):
+    text = Path("survey.toml").read_text(encoding="utf-8")
+    plan = "[design]\nepsilon = 2.0\npeople = 30\n"
+    Path("survey.toml").write_text(text.replace("[[attributes]]", f"{plan}[[attributes]]", 1))
+    said = done("survey freeze survey.toml -o survey.json")
+    [line] = re.findall(r"Next: mdrr (.*)", said)
+    assert line == "survey open survey.json --invitations 30"
+    printed = done(f"{line} --url http://127.0.0.1:8071")
+    assert "Serve it with: mdrr serve --database sqlite:///mdrr.db --port 8071\n" in printed
+
+
 def test_a_folder_that_is_missing_is_said(frozen):
     said = refusal("survey open survey.json --invitations 2 -o /nonexistent/i.txt")
     assert "there is no folder '/nonexistent'" in said
@@ -449,7 +486,9 @@ def test_a_folder_that_is_missing_is_said(frozen):
 def test_an_address_that_is_none_leaves_no_survey_behind(frozen):
     for url in ("survey.example.org", "ftp://x.org", "https://x.org/#a", "https://x.org/?q"):
         said = refusal("survey", "open", "survey.json", "--no-invitations", "--url", url)
-        assert "is no address" in said
+        assert "is no address. Write it as in https://" in said
+    said = refusal("survey open survey.json --no-invitations --url survey.example.org")
+    assert said.endswith("Write it as in https://survey.example.org")
     opened("--no-invitations", "--url", "https://x.org/here/")
 
 

@@ -2,10 +2,13 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 
+import psycopg
 import pytest
+import sqlalchemy
 
 import mdrr
 from tests.cli.run import done, refusal, run
@@ -116,3 +119,38 @@ def test_the_shell_completes_commands_and_choices():
                  "COMP_CWORD": str(words.count(" "))}  # fmt: skip
         done = program(env={**os.environ, **shell})
         assert set(done.stdout.split()) == wanted, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            sqlite3.OperationalError("database or disk is full"),
+            "the database failed: database or disk is full. Make room on the disk, then run the "
+            "same command again",
+        ),
+        (
+            sqlalchemy.exc.OperationalError("SELECT", {}, sqlite3.OperationalError("is locked")),
+            "the database failed: is locked. Another program is writing to it. Wait a moment, then "
+            "run the same command again",
+        ),
+        (
+            psycopg.OperationalError("connection refused\nDETAIL: more"),
+            "the database failed: connection refused. See that the database runs and can be "
+            "reached, then run the same command again",
+        ),
+        (sqlite3.DatabaseError("file is not a database"), "Name another file with --database"),
+    ],
+)
+def test_a_database_that_fails_is_one_line_with_advice(folder, monkeypatch, error, said):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("mdrr.server.store.Store.status", fail)
+    done("survey freeze survey.toml --design design.json -o survey.json")
+    done("survey open survey.json --no-invitations")
+    assert refusal("survey status survey.json").endswith(said)
+
+
+def test_a_file_that_is_no_database_is_one_line(folder):
+    assert "cannot be opened" in refusal("survey status abcdefgh --database sqlite:///people.csv")

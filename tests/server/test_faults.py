@@ -152,7 +152,7 @@ def test_a_clock_that_jumps_moves_the_hour_alone(sqlite_store, monkeypatch):
     assert hours == ["1971-01-01T05:00Z", "2001-01-01T05:00Z", "2099-01-01T05:00Z"]
 
 
-def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
+def test_a_full_disk_refuses_and_loses_nothing(tmp_path, caplog):
     """A file that may not grow stands for a full disk; once there is room, answers are taken."""
     url = f"sqlite:///{tmp_path}/answers.db"
     with running(url) as (address, store):
@@ -171,9 +171,39 @@ def test_a_full_disk_refuses_and_loses_nothing(tmp_path):
             stored = [made for (made, _), s in zip(kept, statuses, strict=True) if s == 201]
             assert store.tally(store.need(survey).phase()) == tally_responses(stored, DESIGN)
             assert store.status(survey)["invitations"]["used"] == len(stored)
+            assert "disk is full" in str([getattr(each, "fields", "") for each in caplog.records])
             limited(2**30)
             assert {send(*each) for each in kept} == {201}
         assert store.tally(store.need(survey).phase()).n == len(kept)
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["moved", "another in its place"])
+def test_a_file_that_is_gone_takes_no_answers(tmp_path, caplog, other):
+    """They would be acknowledged, and gone with the process. Put back, it takes them again."""
+    file = tmp_path / "answers.db"
+    with running(f"sqlite:///{file}") as (address, store):
+        survey, tokens = invited(store, 3)
+        with httpx.Client(base_url=f"{address}/api/surveys/{survey}", timeout=60) as client:
+
+            def send(token):
+                return client.post("/answers", content=body(report(), LENGTH, token)).status_code
+
+            assert send(tokens[0]) == 201
+            file.rename(tmp_path / "moved.db")
+            if other:
+                Store(f"sqlite:///{file}").dispose()
+            assert [send(token) for token in (tokens[1], tokens[1])] == [503, 503]
+            assert httpx.get(f"{address}/healthz").status_code == 503
+            logged = [each for each in caplog.records if each.msg == "answers are not stored"]
+            assert len(logged) == 1
+            assert "was moved or deleted while it was in use" in logged[0].fields["why"]
+            if other:  # whose log took the place of ours: that server must start anew
+                return
+            (tmp_path / "moved.db").rename(file)
+            assert [send(token) for token in tokens[1:]] == [201, 201]
+            assert httpx.get(f"{address}/healthz").status_code == 200
+        assert store.status(survey)["answers"] == 3
+    assert "answers are stored again" in caplog.messages
 
 
 def limit_pages(store, room):

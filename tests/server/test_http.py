@@ -2,8 +2,10 @@
 
 import io
 import json
+import logging
 import re
 import socket
+import sys
 import time
 from urllib.parse import parse_qs
 
@@ -421,6 +423,37 @@ def test_metrics_count_and_logs_are_silent(sqlite_served, caplog):
     for secret in (*secrets, place.frozen.id):
         assert secret not in logged + text, secret
     assert [set(json.loads(line)) for line in logged.splitlines()]
+
+
+def test_requests_are_not_written_unless_wanted_and_then_by_the_hour(monkeypatch, capsys):
+    from mdrr.server import app as collector
+
+    log = logging.getLogger("mdrr.server")
+    monkeypatch.setattr(log, "handlers", []), monkeypatch.setattr(log, "propagate", True)
+    before, interval = log.level, sys.getswitchinterval()
+
+    def stop(*_, **__):
+        raise SystemExit
+
+    monkeypatch.setattr(collector, "create_app", stop)
+    try:
+        for wanted in (False, True):
+            with pytest.raises(SystemExit):
+                collector.serve("sqlite:///none.db", log=wanted)
+            assert log.isEnabledFor(logging.INFO) == wanted
+            assert log.isEnabledFor(logging.WARNING)
+    finally:
+        log.setLevel(before)
+        sys.setswitchinterval(interval)
+    shown = {}
+    for level in (logging.INFO, logging.ERROR):
+        record = logging.LogRecord("mdrr.server", level, "", 0, "request", (), None)
+        record.created = 1_800_000_000 + 61.0
+        shown[level] = json.loads(JsonLines().format(record))["time"]
+    assert shown == {
+        logging.INFO: "2027-01-15T08+00:00",
+        logging.ERROR: "2027-01-15T08:01:01+00:00",
+    }
 
 
 def test_a_fault_of_ours_is_logged_without_its_message(sqlite_served, caplog, monkeypatch):

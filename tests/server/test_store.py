@@ -1,5 +1,8 @@
 """The store on both databases: what is stored, what is refused, and what is never kept."""
 
+import os
+import stat
+
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -10,7 +13,7 @@ from mdrr.server import schema
 from mdrr.server.accept import Outcome
 from mdrr.server.held import token_hash
 from mdrr.server.order import shuffled
-from mdrr.server.schema import StoreError, metadata, migrate, open_engine
+from mdrr.server.schema import StoreError, masked, metadata, migrate, open_engine
 from mdrr.server.store import Store
 from mdrr.tallies import tally_codes, tally_responses
 from tests.server.cases import DESIGN, SAMPLED, SURVEY, answer, frozen, report
@@ -282,3 +285,32 @@ def test_bad_requests_of_an_owner(store):
         store.invite(held.id, 0)
     with pytest.raises(StoreError, match="no phase 2"):
         held.phase(2)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_a_new_file_and_those_beside_it_are_its_owners_alone(tmp_path):
+    store = Store(f"sqlite:///{tmp_path}/answers.db")
+    store.create(frozen())
+    files = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert files == dict.fromkeys(("answers.db", "answers.db-shm", "answers.db-wal"), 0o600)
+    store.dispose()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (
+            "postgresql://ann:se/c:ret@db.example.org:5432/x",
+            "postgresql://ann:***@db.example.org:5432/x",
+        ),
+        (
+            "postgres://db.example.org/x?user=ann&password=secret",
+            "postgres://db.example.org/x?user=ann&password=***",
+        ),
+        ("postgresql://ann@db.example.org/x", "postgresql://ann@db.example.org/x"),
+        ("sqlite:///a:b@c.db", "sqlite:///a:b@c.db"),
+        ("mdrr.db", "mdrr.db"),
+    ],
+)
+def test_a_database_is_shown_as_given_without_its_password(given, shown):
+    assert masked(given) == shown

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 from typer import Argument, Option
 
@@ -38,14 +39,23 @@ LOCAL_URL = "http://127.0.0.1:8000"
 
 
 @contextmanager
-def opened(database: str) -> Iterator[Store]:
-    """The database, and its connections given back."""
+def opened(database: str, *, new: bool = False) -> Iterator[Store]:
+    """The database, and its connections given back; with `new` it is made if there is none."""
     from mdrr.columns import require
 
     require("sqlalchemy", "server")
+    from mdrr.server.schema import database_file, masked
     from mdrr.server.store import Store
 
+    file = database_file(database)
+    if file is not None and not file.exists() and not new:
+        raise MdrrError(
+            f"there is no database {masked(database)} here. Name it with --database, or go to the "
+            "folder where the survey was opened"
+        )
     store = Store(database)
+    if file is not None and os.name == "posix" and file.stat().st_mode & 0o077:
+        note(f"Others on this machine may read {file}. Prevent that with: chmod 600 {file}*")
     try:
         yield store
     finally:
@@ -89,7 +99,7 @@ def open_(
         raise MdrrError("--blind and --out go with --invitations N")
     base, held = check_address(url), load_frozen(frozen)
     file = out or Path("invitations.txt")
-    with opened(database) as store:
+    with opened(database, new=True) as store:
         from mdrr.collector import Link, dashboard
         from mdrr.frozen import shortfall
         from mdrr.server.blind import key_hash, new_signing_key, verifying_key
@@ -98,7 +108,7 @@ def open_(
         tokens = [] if invitations is None else new_tokens(invitations)
         if store.survey(held.id) is not None:
             raise MdrrError(
-                f"survey {held.id} is in {database} already. 'mdrr survey status {held.id}' says "
+                f"survey {held.id} is in {store.name} already. 'mdrr survey status {held.id}' says "
                 "how it stands, 'mdrr survey reopen' opens it, 'mdrr survey owner' makes a new "
                 "link to its dashboard"
             )
@@ -117,9 +127,9 @@ def open_(
     owner = dashboard(base, held.id, token)
     if as_json:
         fields = {"id": held.id, "token": token, "link": str(link), "dashboard": owner}
-        print_json({**fields, "invitations": str(file) if tokens else None, "database": database})
+        print_json({**fields, "invitations": str(file) if tokens else None, "database": store.name})
         return
-    print_text(f"Survey {held.id} is open in {database}.")
+    print_text(f"Survey {held.id} is open in {store.name}.")
     print_text(f"Owner's token, shown this once: {token}")
     print_text(f"Dashboard: {owner}")
     if not tokens:
@@ -130,7 +140,7 @@ def open_(
         print_text(f"Wrote {links} to {file}, one per person. Only you can read it.")
         if fewer := shortfall(held, held.phases[0], len(tokens)):
             note(f"Invited: {fewer} 'mdrr survey invite' makes more invitations")
-    print_text(f"Serve it with: mdrr serve --database {database}")
+    print_text(f"Serve it with: mdrr serve --database {store.name}{_port(base)}")
 
 
 def owner(
@@ -201,8 +211,16 @@ def check_address(url: str) -> str:
     except CollectorError:
         whole = False
     if not whole:
-        raise MdrrError(f"--url {url} is no address, as in https://survey.example.org")
+        meant = f"https://{base}" if "://" not in base else "https://survey.example.org"
+        raise MdrrError(f"--url {url} is no address. Write it as in {meant}")
     return base
+
+
+def _port(base: str) -> str:
+    """The option by which a server on this machine listens where the links lead."""
+    parts = urlsplit(base)
+    here = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost")
+    return f" --port {parts.port or 80}" if here and parts.port != 8000 else ""
 
 
 def link_to(base: str, held: Held) -> Link:

@@ -178,12 +178,13 @@ def freeze(
             }
         )
         return
-    say_design(frozen.design, read.settings.people if read.settings else None)
+    people = read.settings.people if read.settings else None
+    say_design(frozen.design, people)
     for line in _advice(read):
         note(f"Advice: {line}")
     print_text(f"Wrote {out}: survey {frozen.id}, fingerprint {frozen.design.fingerprint}.")
     print_text("It is frozen. Give people the fingerprint by a second way if you can.")
-    print_text(f"Next: mdrr survey open {out}")
+    print_text(f"Next: mdrr survey open {out} --invitations {people or 100}")
 
 
 def say_design(design: Design, people: int | None) -> None:

@@ -62,6 +62,10 @@ class Guarded(TyperGroup):
             fail("a file is nested too deeply to be read")
         except MemoryError:
             fail("there is not enough memory for this; ask for less at a time")
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("sqlalchemy", "sqlite3", "psycopg"):
+                raise
+            fail(_database_trouble(error))
         if result == INTERRUPTED:  # what Typer makes of Ctrl-C
             fail("stopped", INTERRUPTED)
         for line in take_notes():
@@ -92,6 +96,24 @@ def _file_trouble(error: OSError) -> str:
         return f"there is no file {str(error.filename)!r}. Check the path"
     where = f"{str(error.filename)!r}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}"
+
+
+_ADVICE = {
+    "full": "Make room on the disk, then run the same command again",
+    "locked": "Another program is writing to it. Wait a moment, then run the same command again",
+    "readonly": "See that you may write to the file and to its folder",
+    "moved or deleted": "Then run the same command again",
+    "malformed": "Restore it from a copy",
+    "not a database": "Name another file with --database",
+}
+"""What to do about a database, by what it says."""
+
+
+def _database_trouble(error: Exception) -> str:
+    said = str(getattr(error, "orig", None) or error).strip().partition("\n")[0].rstrip(".")
+    default = "See that the database runs and can be reached, then run the same command again"
+    advice = next((text for found, text in _ADVICE.items() if found in said), default)
+    return f"the database failed: {said}. {advice}"
 
 
 def _show_version(wanted: bool) -> None:

@@ -45,6 +45,8 @@ def _promised(name: str, database: str) -> tuple[str, str]:
             if (held := store.survey(id)) is not None:
                 return id, held.link().partition("#")[2]
     if not Path(name).is_file():
-        raise MdrrError(f"there is no survey {id} in {database}. Name it with --database")
+        from mdrr.server.schema import masked
+
+        raise MdrrError(f"there is no survey {id} in {masked(database)}. Name it with --database")
     frozen = load_frozen(Path(name))
     return id, f"design={frozen.design.fingerprint}&words={frozen.words}"

@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Option
 
 from mdrr.cli.collection import LOCAL_DATABASE, Database, link_to, opened
-from mdrr.cli.screen import step
+from mdrr.cli.screen import step, take_notes
 from mdrr.columns import require
 from mdrr.errors import MdrrError
 
@@ -34,6 +34,13 @@ def serve(
     n: Annotated[
         int, Option("--n", "-n", min=1, help="With --demo: how many people answer.")
     ] = 3000,
+    log: Annotated[
+        bool,
+        Option(
+            "--log",
+            help="Write a line for each request but answers, with its hour. By default: trouble.",
+        ),
+    ] = False,
 ) -> None:
     """Serve the surveys of a database: collector, respondent page and dashboard."""
     require("fastapi", "server")
@@ -51,7 +58,8 @@ def serve(
         else:
             _list(database, f"http://{_address(host)}:{port}")
         step("Stop with Ctrl-C.")
-        run(database, host=host, port=port)
+        run(database, host=host, port=port, log=log)
+        step("Stopped.")
 
 
 def _address(host: str) -> str:
@@ -63,13 +71,17 @@ def _address(host: str) -> str:
 
 def _list(database: str, url: str) -> None:
     """Say what is served, and under which links."""
-    with opened(database) as store:
+    with opened(database, new=True) as store:
         states = store.states()
         for id, state in states.items():
             step(f"Survey {id}, {state}: {link_to(url, store.need(id))}")
-    if not states:
-        step(f"{database} has no surveys yet. Add one with: mdrr survey open survey.json")
-    step(f"Serving {database} at {url}")
+        if not states:
+            where = "" if database == LOCAL_DATABASE else f" --database {store.name}"
+            line = f"mdrr survey open survey.json --invitations 100{where}"
+            step(f"{store.name} has no surveys yet. Add one with: {line}")
+    for line in take_notes():
+        step(line)
+    step(f"Serving {store.name} at {url}")
 
 
 def _demonstrate(database: str, url: str, n: int) -> None:
@@ -81,7 +93,7 @@ def _demonstrate(database: str, url: str, n: int) -> None:
 
     step("Planning a survey of Adult …")
     frozen = freeze(adult_survey())
-    with opened(database) as store:
+    with opened(database, new=True) as store:
         token = store.create(frozen)
         store.open(frozen.id)
         link = link_to(url, store.need(frozen.id))

@@ -173,19 +173,28 @@ async def _not_valid(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _bad_request(_: Request, error: Exception) -> JSONResponse:
-    return refusal(409 if isinstance(error, StoreError) else 422, f"{error}.")
+    sentence = f"{str(error).rstrip('.')}."
+    return refusal(409 if isinstance(error, StoreError) else 422, sentence)
 
 
 def serve(
-    store_url: str, *, host: str = "127.0.0.1", port: int = 8000, limits: Limits | None = None
+    store_url: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    limits: Limits | None = None,
+    log: bool = False,
 ) -> None:
-    """Run the server until it is told to stop."""
+    """Run the server until it is told to stop; `log` writes a line for each request, but answers.
+
+    Trouble is always written. Requests say when somebody was here, so they are not, by default.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     for name in ("mdrr.server", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.WARNING if name.startswith("uvicorn") else logging.INFO)
+        logger.setLevel(logging.INFO if log and name == "mdrr.server" else logging.WARNING)
     # The writer's thread needs the interpreter for a moment after every statement; by default it
     # would wait 5 ms each time.
     sys.setswitchinterval(0.0005)

@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mdrr.server.schema import StoreError
+from mdrr.server.schema import StoreError, why
 
 log = logging.getLogger("mdrr.server")
 
@@ -140,7 +140,7 @@ def refusal(status: int, sentence: str, **headers: str) -> JSONResponse:
 
 
 class Guard:
-    """Stands before every route: limits, headers, counts, and one line of log for a request.
+    """Stands before every route: limits, headers, counts, and a line for who wants a log.
 
     Answers that were taken and invitations that were good or signed are counted, but not logged:
     their times say when somebody answered.
@@ -237,18 +237,23 @@ class _Measured:
 def _fault(error: BaseException) -> dict[str, Any]:
     """Where a fault happened, without its message."""
     frames = traceback.extract_tb(error.__traceback__)[-4:]
+    known = why(error)
     return {
         "error": type(error).__name__,
+        **({} if known is None else {"why": known}),
         "at": [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in frames],
     }
 
 
 class JsonLines(logging.Formatter):
-    """Log records as JSON, one a line."""
+    """Log records as JSON, one a line. What people did has the hour alone, trouble its second."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+        coarse = record.levelno < logging.WARNING
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(
+            timespec="hours" if coarse else "seconds"
+        )
         fields = getattr(record, "fields", {})
         line = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
         return json.dumps(line | fields, ensure_ascii=False)

@@ -6,6 +6,9 @@ device made, an invitation is a hash and a flag, and arrivals are counted by the
 
 from __future__ import annotations
 
+import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,14 +116,71 @@ def database_url(text: str) -> URL:
     return url
 
 
-def open_engine(text: str) -> sa.Engine:
-    """An engine whose commits are durable, and whose errors and logs hold no values."""
+def masked(text: str) -> str:
+    """A database's URL as it was given, without its password."""
+    text = re.sub(r"(://[^:/@]*:)[^@]*@", r"\1***@", text)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", text)
+
+
+def database_file(text: str) -> Path | None:
+    """The file of a SQLite database; None for others."""
     url = database_url(text)
+    name = url.database or ""
+    return Path(name) if url.get_backend_name() == "sqlite" and ":" not in name[:5] else None
+
+
+def open_engine(text: str) -> sa.Engine:
+    """An engine whose commits are durable, and whose errors and logs hold no values.
+
+    A new SQLite file can be read by its owner alone, and so can the files that SQLite puts
+    beside it: they get the permissions of the first.
+    """
+    url, file = database_url(text), database_file(text)
     engine = sa.create_engine(url, hide_parameters=True, pool_size=8, max_overflow=40)
+    if file is not None:
+        with suppress(OSError):  # it exists, or opening it will say why it cannot be made
+            os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _watch(engine, file.absolute())
     if url.get_backend_name() == "sqlite":
         sa.event.listen(engine, "connect", _connected)
         sa.event.listen(engine, "begin", _begun)
     return engine
+
+
+def _watch(engine: sa.Engine, file: Path) -> None:
+    """Let nothing be read or stored once the file that is open is not the one of that name.
+
+    Otherwise answers would go on into a file that was deleted, and be gone with the process.
+    """
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            found = os.stat(file)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    known: list[tuple[int, int] | None] = []
+
+    def connected(*_: Any) -> None:
+        if not known:
+            known.append(identity())
+
+    def check(_: Any) -> None:
+        if identity() != known[0]:
+            gone = f"{file} was moved or deleted while it was in use. Put it back, or stop here"
+            raise sa.exc.OperationalError("", None, OSError(gone))
+
+    sa.event.listen(engine, "connect", connected)
+    sa.event.listen(engine, "begin", check)
+    sa.event.listen(engine, "commit", check)
+
+
+def why(error: BaseException) -> str | None:
+    """What a database says of itself when it cannot work: no values are in it; None if unsure."""
+    if not isinstance(error, sa.exc.OperationalError):
+        return None
+    return str(error.orig).strip().partition("\n")[0]
 
 
 def _connected(connection: Any, _: Any) -> None:

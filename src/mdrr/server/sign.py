@@ -8,6 +8,7 @@ Nothing of this is ever joined with an answer.
 from __future__ import annotations
 
 import hashlib
+import logging
 from typing import Literal
 
 import sqlalchemy as sa
@@ -19,9 +20,10 @@ from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
 from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
 from mdrr.server.held import token_hash
 from mdrr.server.limits import Buckets
-from mdrr.server.schema import invitations, signed, surveys
+from mdrr.server.schema import invitations, signed, surveys, why
 from mdrr.server.store import Store
 
+log = logging.getLogger("mdrr.server")
 MOST_CHARACTERS = -(-MOST_BITS // 6)
 
 
@@ -145,7 +147,9 @@ def sign_routes(store: Store) -> APIRouter:
             outcome, key = claim(store.engine, survey, token_hash(wanted.invitation), blinded)
             if key is not None:
                 return {"signature": to_text(blind_sign(blinded, key))}
-        except (sa.exc.OperationalError, FaultError):
+        except (sa.exc.OperationalError, FaultError) as error:
+            reason = why(error) or type(error).__name__
+            log.error("an invitation is not signed", extra={"fields": {"why": reason}})
             raise HTTPException(
                 503, "The invitation could not be signed; send the same again later."
             ) from None

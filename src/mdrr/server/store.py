@@ -22,6 +22,7 @@ from mdrr.server.schema import (
     answers,
     arrivals,
     invitations,
+    masked,
     migrate,
     open_engine,
     phases,
@@ -44,6 +45,7 @@ class Store:
     """
 
     def __init__(self, url: str) -> None:
+        self.name = masked(url)
         self.engine = open_engine(url)
         try:
             migrate(self.engine)
@@ -51,7 +53,7 @@ class Store:
             file = self.engine.dialect.name == "sqlite"
             advice = ". Check that its folder exists and that you may write there" if file else ""
             raise StoreError(
-                f"the database {self.engine.url!r} cannot be opened: {error.orig}{advice}"
+                f"the database {self.name} cannot be opened: {error.orig}{advice}"
             ) from None
 
     def dispose(self) -> None:
@@ -159,7 +161,9 @@ class Store:
         """A survey; an error if there is none of this id."""
         held = self.survey(id)
         if held is None:
-            raise StoreError(f"there is no survey {id!r} in this database")
+            raise StoreError(
+                f"there is no survey {id!r} in {self.name}. Name its database with --database"
+            )
         return held
 
     # Steps of its life

@@ -6,6 +6,7 @@ One thread writes. An answer is acknowledged after the commit that holds it, so 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 import sqlalchemy as sa
 
 from mdrr.server.accept import Answer, Outcome
+from mdrr.server.schema import why
 from mdrr.server.store import Store
+
+log = logging.getLogger("mdrr.server")
 
 MOST = 512
 """Answers in one transaction."""
@@ -46,6 +50,7 @@ class Writer:
         self._task: asyncio.Task[None] | None = None
         self.batches = 0
         self.failures = 0
+        self._trouble: str | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Start to write for an event loop."""
@@ -85,11 +90,23 @@ class Writer:
                 try:
                     outcomes = await loop.run_in_executor(self._thread, self._accept, answers)
                     self.batches += 1
-                except Exception:  # whatever it is, nobody may wait for ever
+                    self._say(None)
+                except Exception as error:  # whatever it is, nobody may wait for ever
                     self.failures += 1
+                    self._say(why(error) or type(error).__name__)
                 _resolve([future for _, future in batch], outcomes)
         finally:
             self._task = None
+
+    def _say(self, trouble: str | None) -> None:
+        """Log why answers are not stored, once, and when they are again."""
+        if trouble == self._trouble:
+            return
+        self._trouble = trouble
+        if trouble is None:
+            log.warning("answers are stored again")
+        else:
+            log.error("answers are not stored", extra={"fields": {"why": trouble}})
 
     def _accept(self, answers: list[Answer]) -> list[Outcome]:
         for pause in PAUSES:
