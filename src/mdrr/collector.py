@@ -28,6 +28,7 @@ MOST_BYTES = 50_000_000
 AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 """With these statuses the same bytes may be sent again."""
 SECONDS = 30.0
+_INVITATION = re.compile("[A-Za-z0-9_-]{43}")
 
 
 class CollectorError(MdrrError):
@@ -75,7 +76,10 @@ class Link:
                 "this is no link to a survey, as in 'https://example.org/s/abcdefgh#design=…'. Put "
                 "the link between quotes"
             )
-        said = {key: values[0] for key, values in parse_qs(parts.fragment).items()}
+        said = {
+            key: re.sub(r"[^A-Za-z0-9_-]+$", "", values[0])  # a full stop behind a link, a bracket
+            for key, values in parse_qs(parts.fragment).items()
+        }
         base = f"{parts.scheme}://{parts.netloc}{found[1]}"
         return cls(
             base,
@@ -156,6 +160,12 @@ class Asked:
         except (MdrrError, KeyError, TypeError, AttributeError, ValueError):
             raise CollectorError("the collector's survey cannot be read. Tell its owner") from None
         if link.fingerprint is not None and design.fingerprint != link.fingerprint:
+            earlier = fields.get("earlier")
+            if isinstance(earlier, list) and link.fingerprint in earlier:
+                raise CollectorError(
+                    "this link was for the first part of the survey, which has ended. Nothing was "
+                    "sent. Ask the people who sent it for the new link"
+                )
             raise CollectorError(
                 "the collector asks under another design than your link promises. Nothing was "
                 "sent. Ask the survey's owner"
@@ -175,6 +185,8 @@ class Asked:
                 "this survey needs an invitation, and the link has none. Use the whole link you "
                 "got, between quotes"
             )
+        if kind != "none" and not _INVITATION.fullmatch(link.invitation or ""):
+            raise CollectorError("your link is incomplete: copy the whole of it, between quotes")
         return cls(survey, design, kind, length, key)
 
 
@@ -242,6 +254,26 @@ def body(report: Report, invitation: str | None, length: int) -> bytes:
     if len(text) > length:
         raise CollectorError("the answer is longer than the collector says answers are")
     return text.ljust(length)
+
+
+def check_invitation(asked: Asked, link: Link, client: Any) -> None:
+    """Ask whether an invitation is good, before any question; one that is signed says so itself.
+
+    Arguments:
+        asked: the survey.
+        link: the respondent's link.
+        client: an `httpx.Client`.
+    """
+    httpx = require("httpx", "server")
+    if asked.invitations != "required":
+        return
+    try:
+        reply = client.post(f"{link.api}/invitation", json={"invitation": link.invitation})
+        fields = reply.json()
+    except (httpx.HTTPError, ValueError, RecursionError):
+        return  # it does not say; it will when the answer comes
+    if reply.status_code in (403, 410):
+        raise CollectorError(f"{said(reply.status_code, fields)} Nothing was sent")
 
 
 def hide(asked: Asked, link: Link) -> dict[str, str]:

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from mdrr.cli.respond import _PAUSES
-from mdrr.collector import Link
-from mdrr.frozen import FrozenSurvey
+from mdrr.collector import Asked, CollectorError, Link
+from mdrr.frozen import FrozenSurvey, texts
 from tests.cli.run import answer, done, refusal, run
 from tests.server.cases import free_port, running
 
@@ -40,7 +40,7 @@ def kept() -> dict:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def respond(link: Link, stdin: str, *more: object):
+def respond(link: Link | str, stdin: str, *more: object):
     return run("respond", link, "--state", "device", *more, stdin=stdin)
 
 
@@ -96,11 +96,79 @@ def test_another_design_or_too_large_an_epsilon_is_refused_before_asking(link):
     assert answers() == 0
 
 
-def test_a_used_invitation_is_refused_in_the_collectors_words(link):
+def test_a_used_invitation_is_refused_before_asking(link):
     done("respond", link, "--state", "device", stdin=f"{ANSWERS}yes\n")
     result = run("respond", link, "--state", "elsewhere", stdin=f"{ANSWERS}yes\n")
     assert result.exit_code == 2
     assert "the collector refused (403)" in result.stderr
+    assert "Nothing was sent" in result.stderr
+    assert "Do you smoke?" not in result.stderr
+
+
+def another(link: Link) -> Link:
+    """Somebody else's link."""
+    lines = Path("invitations.txt").read_text(encoding="utf-8").split()
+    return replace(Link.parse(lines[1]), base=link.base)
+
+
+def test_somebody_else_answers_on_the_same_device_and_nobody_twice(link):
+    """Each report stays with the invitation it was drawn for."""
+    respond(link, f"{ANSWERS}no\n")
+    doubtful = respond(another(link), "no\n")
+    assert doubtful.exit_code == 2
+    assert "nobody is asked twice" in doubtful.stderr
+    assert "This leaves" not in doubtful.stderr
+    other = respond(another(link), f"yes\n{ANSWERS}yes\n")
+    assert other.exit_code == 0, other.stderr
+    assert "not drawn again" not in other.stderr
+    assert answers() == 1
+    later = respond(link, "yes\n")
+    assert "not drawn again" in later.stderr
+    assert answers() == 2
+    for each in (link, another(link)):
+        assert "you answered this survey before" in respond(each, "").stderr
+
+
+def test_without_invitations_a_device_answers_once(survey):
+    done("survey open survey.json --no-invitations")
+    with running(DATABASE) as (url, _):
+        link = Link(url, survey.id, survey.design.fingerprint)
+        assert respond(link, f"{ANSWERS}yes\n").exit_code == 0
+        assert "you answered this survey before" in respond(link, "").stderr
+        invented = respond(replace(link, invitation="x" * 43), f"yes\n{ANSWERS}yes\n")
+        assert "nobody is asked twice" in invented.stderr
+    assert answers() == 1
+
+
+def test_a_link_that_was_cut_and_one_with_a_full_stop(link):
+    cut = respond(str(link)[:-1], ANSWERS)
+    assert "your link is incomplete: copy the whole of it" in cut.stderr
+    assert "Do you smoke?" not in cut.stderr
+    assert respond(f"{link}.", f"{ANSWERS}yes\n").exit_code == 0
+
+
+def test_a_refusal_after_sending_says_that_it_was_sent(link, monkeypatch):
+    monkeypatch.setattr("mdrr.collector.check_invitation", lambda *_: None)
+    done("respond", link, "--state", "device", stdin=f"{ANSWERS}yes\n")
+    result = run("respond", link, "--state", "elsewhere", stdin=f"{ANSWERS}yes\n")
+    assert "the report was sent, but not counted" in result.stderr
+    assert "the collector refused (403)" in result.stderr
+
+
+def test_a_link_of_a_phase_that_is_over_is_said_to_be_that(survey):
+    fields = {
+        "state": "open",
+        "design": survey.design.to_dict(),
+        "survey": texts(survey.survey),
+        "answer_bytes": 400,
+        "invitations": "none",
+        "earlier": ["0" * 64],
+    }
+    link = Link("https://example.org", survey.id, "0" * 64)
+    with pytest.raises(CollectorError, match="first part of the survey, which has ended"):
+        Asked.from_dict(fields, link)
+    with pytest.raises(CollectorError, match="another design than your link promises"):
+        Asked.from_dict(fields, replace(link, fingerprint="1" * 64))
 
 
 def test_a_blind_invitation_is_signed_before_the_questions_and_once(survey, monkeypatch):
@@ -191,8 +259,10 @@ def test_a_reply_that_is_lost_is_not_called_nothing(link, monkeypatch):
     post = httpx.Client.post
 
     def lost(self, url, **words):
-        post(self, url, **words)
-        raise KeyboardInterrupt
+        reply = post(self, url, **words)
+        if url.endswith("/answers"):
+            raise KeyboardInterrupt
+        return reply
 
     with monkeypatch.context() as patch:
         patch.setattr(httpx.Client, "post", lost)
@@ -247,6 +317,8 @@ def test_what_was_not_acknowledged_is_sent_again_as_it_was(link, monkeypatch):
     post = httpx.Client.post
 
     def lossy(self, url, **words):
+        if not url.endswith("/answers"):
+            return post(self, url, **words)
         sent.append(words["content"])
         reply = post(self, url, **words)
         if len(sent) < 3:

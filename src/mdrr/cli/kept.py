@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from mdrr.collector import Link
 
 
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 class Kept:
     """A drawn report on this device, in a file that only its owner can read."""
 
@@ -24,7 +28,10 @@ class Kept:
 
     @classmethod
     def at(cls, link: Link, folder: Path | None) -> Kept:
-        """Where the report to a survey is kept; refused if it was sent already."""
+        """Where the report of one invitation to a survey is kept; refused if it was sent already.
+
+        Without an invitation there is one report per survey, in whichever phase.
+        """
         home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
         folder = folder or home / "mdrr"
         try:
@@ -33,14 +40,23 @@ class Kept:
             raise MdrrError(
                 f"the folder {folder} cannot be made. Name one that you may write to with --state"
             ) from None
-        name = hashlib.sha256(f"{link.base}/{link.survey}/{link.fingerprint}".encode()).hexdigest()
-        kept = cls(folder / f"{name[:32]}.json")
-        if kept.read().get("sent"):
+        name = _hash(f"{link.base}/{link.survey}")
+        if link.invitation is not None:
+            name += f"-{_hash(link.invitation)}"
+        kept = cls(folder / f"{name}.json")
+        drawn = kept.report()
+        if kept.read().get("sent") or (drawn and drawn.fingerprint != link.fingerprint):
             raise MdrrError(
                 "you answered this survey before, on this device. Answering again would reveal "
                 "more, so nothing was asked"
             )
         return kept
+
+    def others(self) -> bool:
+        """Whether a report to this survey was drawn here for another invitation, or without one."""
+        survey = self._path.stem.partition("-")[0]
+        beside = [path for path in self._path.parent.glob(f"{survey}*.json") if path != self._path]
+        return any({"sent", "report"} & Kept(path).read().keys() for path in beside)
 
     def sent_so_far(self) -> str:
         """What has left this device, in words."""

@@ -78,7 +78,7 @@ def _answer(
 ) -> None:
     """The whole way from a link to an acknowledged answer."""
     httpx = require("httpx", "server")
-    from mdrr.collector import CollectorError, Link, body, fetch, new_id
+    from mdrr.collector import CollectorError, Link, body, check_invitation, fetch, new_id
 
     link = Link.parse(text)
     if link.travels_open and not plain_http:
@@ -103,6 +103,8 @@ def _answer(
         shown = asked.survey if language is None else asked.survey.spoken(language)
         published, before = asked.design.to_dict(), kept.report()
         if before is None:
+            _somebody_else(asked, kept)
+            check_invitation(asked, link, client)
             _introduce(shown, asked)
             ticket = _ticket(asked, link, client, kept)
             words = {q.attribute.name: (q.text, list(q.labels)) for q in shown.questions}
@@ -129,6 +131,22 @@ def _answer(
         _post(link, "answers", body(report, ticket, asked.answer_bytes), client, 201)
         kept.write({"sent": True})
     print("Received. Thank you.")
+
+
+def _somebody_else(asked: Asked, kept: Kept) -> None:
+    """Let another person answer on a device that holds an answer; never the same one again."""
+    if not kept.others():
+        return
+    _say("An answer to this survey was already made on this device.")
+    if asked.invitations != "none":
+        _say(
+            "It was made with another invitation. If it was yours, stop here: a second report "
+            "about the same answers would reveal more."
+        )
+        print("Type yes if you are somebody else: ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().casefold() == "yes":
+            return
+    raise MdrrError("nobody is asked twice. Nothing was asked and nothing was sent")
 
 
 @contextmanager
@@ -188,7 +206,10 @@ def _post(link: Link, path: str, content: bytes, client: Any, wanted: int) -> An
         if reply.status_code == wanted:
             return fields
         if reply.status_code not in AGAIN:
-            raise CollectorError(said(reply.status_code, fields))
+            why = said(reply.status_code, fields)
+            if path == "answers":
+                why = f"the report was sent, but not counted: {why}"
+            raise CollectorError(why)
         time.sleep(pause)
     if path == "sign":
         raise CollectorError(
