@@ -245,6 +245,7 @@ def test_a_crowd_uses_each_invitation_once(frozen):
         again = answer(*words)
         assert (again["answered"], again["refused"]) == (0, 50)
         assert "403" in again["reason"]
+        assert done(*words).endswith("Use the link you got.\n")
     assert answer("survey status survey.json")["invitations"] == {
         "kind": "required",
         "made": 50,

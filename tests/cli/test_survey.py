@@ -21,6 +21,20 @@ def draft(folder):
     return folder
 
 
+def test_names_with_quotes_are_read_as_by_others(folder):
+    Path("q.csv").write_text('"a ""b"" c",d\nx,1\ny,2\n', encoding="utf-8")
+    assert 'a "b" c, d.' in done("survey init q.csv -o q.toml")
+    assert Survey.load("q.toml").domain.names == ('a "b" c', "d")
+    assert "No problems." in done("survey check q.toml q.csv")
+    done("design q.toml -o q.json")
+    done("randomize q.csv -d q.json -o q.parquet --seed 1")  # which reads the people otherwise
+
+
+def test_one_question_is_one(folder):
+    Path("q.csv").write_text("a\nx\ny\n", encoding="utf-8")
+    assert "1 question: a." in done("survey init q.csv -o q.toml")
+
+
 def test_init_drafts_a_survey_and_warns_of_the_leak(folder):
     result = run("survey init people.csv -o draft.toml")
     assert result.exit_code == 0

@@ -10,7 +10,7 @@ from typer import Option
 
 from mdrr.cli import options
 from mdrr.cli.collection import LOCAL_DATABASE, Database, SurveyName, opened, survey_id
-from mdrr.cli.screen import print_answer, print_text
+from mdrr.cli.screen import counted, print_answer, print_text
 from mdrr.errors import MdrrError
 
 
@@ -31,7 +31,7 @@ def close(
         store.close(held.id)
         found = store.status(held.id)
     text = (
-        f"Survey {held.id} is closed with {found['answers']:,} answers"
+        f"Survey {held.id} is closed with {counted(found['answers'], 'answer')}"
         f"{', for good' if final else ''}. Next: mdrr survey results {held.id}"
     )
     print_answer(found, text, as_json=as_json)

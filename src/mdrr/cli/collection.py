@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from mdrr.cli import options
 from mdrr.cli.inputs import load_frozen
-from mdrr.cli.screen import note, print_answer, print_json, print_text
+from mdrr.cli.screen import counted, note, print_answer, print_json, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def open_(
         print_text(f"Link for everybody: {link}")
         note("Anybody with the link can answer any number of times. --invitations N prevents that")
     else:
-        links = "1 link" if len(tokens) == 1 else f"{len(tokens):,} links"
+        links = counted(len(tokens), "link")
         print_text(f"Wrote {links} to {file}, one per person. Only you can read it.")
         if fewer := shortfall(held, held.phases[0], len(tokens)):
             note(f"Invited: {fewer} 'mdrr survey invite' makes more invitations")
@@ -177,8 +177,8 @@ def status(
     print_text(f"Survey {found['id']}: {found['state']}, phase {found['phase']}.")
     for phase in found["phases"]:
         print_text(
-            f"Phase {phase['number']}: {phase['answers']:,} answers, ε = {phase['epsilon']:.4f}, "
-            f"fingerprint {phase['fingerprint']}."
+            f"Phase {phase['number']}: {counted(phase['answers'], 'answer')}, "
+            f"ε = {phase['epsilon']:.4f}, fingerprint {phase['fingerprint']}."
         )
     print_text(f"Invitations: {invited['kind']}{used}.")
     answered = found["phases"][held.number - 1]["answers"]
@@ -198,7 +198,7 @@ def invite(
     with opened(database) as store, secret_file(out) as write:
         held = store.need(survey_id(name))
         write(links_of(link_to(base, held), store.invite(held.id, count)))
-    print_text(f"Wrote {count:,} links to {out}.")
+    print_text(f"Wrote {counted(count, 'link')} to {out}.")
 
 
 def check_address(url: str) -> str:

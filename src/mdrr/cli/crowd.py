@@ -77,7 +77,8 @@ def crowd(
         f"{sent.acknowledged / sent.seconds:,.0f} a second. ε = {asked.design.epsilon:.4f} each."
     )
     if sent.refused:
-        text += f" {sent.refused:,} were refused, the first because: {sent.reason}."
+        text += f" {sent.refused:,} were refused, the first because: {sent.reason}"
+        text = f"{text.rstrip('.')}."
     fields = {
         "simulated": True,
         "answered": sent.acknowledged,

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_survey
 from mdrr.cli.options import AsJson, Out
 from mdrr.cli.people import read_table, read_what_can_be, said
-from mdrr.cli.screen import note, print_json, print_table, print_text
+from mdrr.cli.screen import counted, note, print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def init(
     made = draft(read_table(people), title or people.stem)
     Survey.from_toml(made.text, str(out))
     write_text(out, made.text)
-    plural = "" if len(made.asked) == 1 else "s"
-    print_text(f"Wrote {out}, {len(made.asked)} question{plural}: {', '.join(made.asked)}.")
+    print_text(f"Wrote {out}, {counted(len(made.asked), 'question')}: {', '.join(made.asked)}.")
     for name, why in made.left:
         print_text(f"Left out {name!a}: {why}.")
     if made.read:
@@ -100,7 +99,7 @@ def check(
         if people is not None and read is None:
             print_text(f"{people} was not checked: the survey file comes first.")
         wrong = len(found) + len(bad)
-        print_text(f"{wrong} problem{'' if wrong == 1 else 's'}." if wrong else "No problems.")
+        print_text(f"{counted(wrong, 'problem')}." if wrong else "No problems.")
     if found or bad:
         raise typer.Exit(1)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -77,9 +79,18 @@ def _content(path: Path) -> tuple[bytes, str]:
 def _csv(content: bytes, separator: str, **options: Any) -> pl.DataFrame:
     polars = require("polars", "frames")
     try:
-        return cast("pl.DataFrame", polars.read_csv(content, separator=separator, **options))
+        table = cast("pl.DataFrame", polars.read_csv(content, separator=separator, **options))
     except polars.exceptions.PolarsError:
         raise MdrrError("the people cannot be read as a table. Write it as CSV anew") from None
+    # Polars leaves quotes in names doubled, as in "a""b".
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace", newline="")
+    try:
+        names = next(csv.reader(text, delimiter=separator), [])
+    except csv.Error:
+        names = []
+    if len(names) == table.width == len(set(names)):
+        table.columns = names
+    return table
 
 
 def said(each: Misfit, header: int) -> str:

@@ -17,7 +17,7 @@ from mdrr.cli.collection import (
     secret_file,
     survey_id,
 )
-from mdrr.cli.screen import print_json, print_text
+from mdrr.cli.screen import counted, print_json, print_text
 from mdrr.errors import EstimateError, MdrrError
 
 
@@ -82,7 +82,7 @@ def phase(
             ).design
         except EstimateError as error:
             raise MdrrError(
-                f"{error}: {tally.n:,} answers are too few to plan with. Wait for more of them"
+                f"{error}: there are {counted(tally.n, 'answer')}. Wait for more of them"
             ) from None
         with secret_file(out or Path(), wanted=out is not None) as write:
             store.start_phase(held.id, made, people=people)
@@ -94,7 +94,7 @@ def phase(
     if as_json:
         print_json({**fields, "epsilon_pilot": first, "epsilon_main": second})
         return
-    print_text(f"The pilot had {tally.n:,} answers. The main survey has begun.")
+    print_text(f"The pilot had {counted(tally.n, 'answer')}. The main survey has begun.")
     print_text(f"ε₁ = {first:.4f} for people of the pilot, ε₂ = {second:.4f} for the others.")
     once = "An invitation is good for one answer, in whichever phase, so nobody spends both."
     print_text(once if held.invitations != "none" else "Nobody may be asked in both phases.")

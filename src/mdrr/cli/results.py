@@ -19,7 +19,7 @@ from mdrr.cli.collection import (
     survey_id,
 )
 from mdrr.cli.inputs import SAVED, keep_apart
-from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.cli.screen import counted, print_json, print_table, print_text
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def results(
         rows = [[*row[:4], "–" if row[4] is None else row[4]] for row in cells]
         print_table(["answer", "share", "low", "high", "as sent"], rows, title=question.text)
     print_text(
-        f"{found.n:,} answers, method {found.method}, {level:.0%} intervals, ε = "
+        f"{counted(found.n, 'answer')}, method {found.method}, {level:.0%} intervals, ε = "
         f"{design.epsilon:.4f} at most. 'as sent' are the randomized answers."
     )
     if design.outside:
@@ -108,7 +108,9 @@ def publish(
     if as_json:
         print_json(fields)
         return
-    print_text(f"Published the estimate of survey {held.id}, from {shown['answers']:,} answers.")
+    print_text(
+        f"Published the estimate of survey {held.id}, from {counted(shown['answers'], 'answer')}."
+    )
     print_text(f"While the server runs, everybody can read it at {address}")
     if open_data:
         print_text(f"The randomized answers are open data: {fields['reports']}")

@@ -33,6 +33,11 @@ def print_answer(fields: Any, text: str, *, as_json: bool) -> None:
         print_text(text)
 
 
+def counted(n: int, word: str) -> str:
+    """A number of things: `1 answer`, `1,200 answers`."""
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print rows under headings, numbers to the right."""
     from rich.table import Table
