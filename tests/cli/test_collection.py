@@ -50,6 +50,7 @@ def test_open_prints_the_token_once_and_hides_the_invitations(frozen):
     assert len({link.invitation for link in links}) == 3
     assert {(link.base, link.survey) for link in links} == {("https://example.org", frozen.id)}
     assert {link.fingerprint for link in links} == {frozen.design.fingerprint}
+    assert {link.words for link in links} == {frozen.words}
     assert stat.S_IMODE(os.stat("invitations.txt").st_mode) == 0o600
     for link in links:
         assert link.invitation not in printed

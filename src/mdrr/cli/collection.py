@@ -114,7 +114,7 @@ def open_(
             )
         key = new_signing_key() if blind else None
         promised = None if key is None else key_hash(verifying_key(key))
-        link = Link(base, held.id, held.phases[0].fingerprint, key=promised)
+        link = Link(base, held.id, held.phases[0].fingerprint, key=promised, words=held.words)
         with secret_file(file, wanted=bool(tokens)) as write:
             write(links_of(link, tokens))
             token = store.create(
