@@ -13,6 +13,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import parse_qs
 
 import httpx
 import numpy as np
@@ -341,6 +342,25 @@ def test_the_page_is_written_for_somebody_else_to_serve(frozen):
     assert Path("page/form.js").is_file()
     assert "exists" in refusal("survey page survey.json --collector https://x.org -o page")
     assert "is not https://" in refusal("survey page survey.json --collector http://x.org -o p")
+
+
+@pytest.mark.parametrize("kind", [(), ("--blind",)], ids=["required", "blind"])
+def test_the_page_elsewhere_comes_with_its_links(frozen, kind):
+    opened("--invitations", 3, *kind)
+    old = [Link.parse(line) for line in Path("invitations.txt").read_text().split()]
+    words = "survey page survey.json --collector https://x.org --url https://page.org/here/ "
+    assert "go together" in refusal(f"{words} -o page --links invitations.txt")
+    done(f"{words} -o page --links invitations.txt --links-out page.txt")
+    new = Path("page.txt").read_text().split()
+    assert stat.S_IMODE(os.stat("page.txt").st_mode) == 0o600
+    for before, line in zip(old, new, strict=True):
+        address, _, fragment = line.partition("#")
+        assert address == "https://page.org/here/index.html"
+        assert parse_qs(fragment) == parse_qs(str(before).partition("#")[2])
+    Path("bad.txt").write_text(f"{old[0]}\n{replace(old[1], survey='abcdefgh')}\n")
+    said = refusal(f"{words} -o other --links bad.txt --links-out other.txt")
+    assert said == f"bad.txt, line 2: this is no invitation to survey {frozen.id}"
+    assert not Path("other").exists()
 
 
 def start(*words: object) -> subprocess.Popen:
