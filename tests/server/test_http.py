@@ -186,7 +186,15 @@ def test_estimates_are_of_both_phases_and_of_each(sqlite_served):
         arrived = place.ask("charts/arrivals.svg", params=params).text
         assert f"When {counted.n} answers came." in arrived
     place.do("close")
-    place.do("publish", {"method": "product"})
+    assert place.client.get(f"{place.path}/results/survey.json").status_code == 404
+    place.do("publish", {"method": "product", "open_data": True})
+    published = FrozenSurvey.from_json(
+        place.client.get(f"{place.path}/results/survey.json").content
+    )
+    for number, (counted, design) in enumerate(tallies, start=1):
+        reply = place.client.get(f"{place.path}/results/reports.parquet", params={"phase": number})
+        assert published.phases[number - 1] == design
+        assert tally(pl.read_parquet(io.BytesIO(reply.content)), design) == counted
     results = place.client.get(f"{place.path}/results").json()
     assert (results["phase"], results["answers"]) == (None, 50)
     apart = [(each["phase"], each["answers"]) for each in results["phases"]]

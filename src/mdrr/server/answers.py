@@ -1,4 +1,4 @@
-"""What anybody may ask: the survey, a place to send an answer, and published results."""
+"""Answers: how long they are, what they look like, and the door that takes them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,21 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path
-from fastapi.responses import JSONResponse, Response
+from fastapi import Path
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import MdrrError
-from mdrr.frozen import texts
-from mdrr.report_frames import report_table
 from mdrr.response import Report
 from mdrr.server.accept import Answer, Outcome
-from mdrr.server.blind import ticket_hash, to_text
-from mdrr.server.held import Held, Phase, token_hash
+from mdrr.server.blind import ticket_hash
+from mdrr.server.held import Held, token_hash
 from mdrr.server.limits import ROUTE, Buckets, Limits, refusal
-from mdrr.server.order import shuffled
 from mdrr.server.store import Store
 from mdrr.server.writer import UnavailableError, Writer
 
@@ -234,21 +230,6 @@ class Problem(BaseModel):
     error: str
 
 
-class Survey(BaseModel):
-    """What the respondent page needs."""
-
-    id: str
-    state: Literal["open", "closed", "published"]
-    phase: int
-    survey: dict[str, Any] = Field(description="Titles, texts and questions by language.")
-    design: dict[str, Any] = Field(description="How answers are randomized.")
-    fingerprint: str = Field(description="SHA-256 of the design.")
-    earlier: list[str] = Field(description="The fingerprints of earlier phases, which are over.")
-    invitations: Literal["none", "required", "blind"]
-    answer_bytes: int = Field(description="How long the body of every answer is.")
-    blind_key: str | None = Field(description="The key of blind invitations, base64url.")
-
-
 class SentReport(BaseModel):
     """A report and the id that its device made."""
 
@@ -281,71 +262,3 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 SurveyId = Annotated[str, Path(pattern="^[A-Za-z0-9]{1,32}$", description="The survey's id.")]
 
 NO_SURVEY = "There is no such survey. Check the link."
-
-
-def answer_routes(store: Store, surveys: Surveys) -> APIRouter:
-    """The routes that need no token."""
-    router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
-
-    async def seen(survey: str) -> Held:
-        shown = await surveys.get(survey)
-        if shown is None:
-            raise HTTPException(404, NO_SURVEY)
-        return shown.held
-
-    @router.get("", response_model=Survey, responses=problems(404))
-    async def survey(survey: SurveyId) -> JSONResponse:
-        """The survey's texts and the design of the phase that is asked now."""
-        held = await seen(survey)
-        phase = held.phase()
-        return JSONResponse(
-            {
-                "id": held.id,
-                "state": held.state,
-                "phase": held.number,
-                "survey": texts(held.frozen.survey),
-                "design": phase.design.to_dict(),
-                "fingerprint": phase.design.fingerprint,
-                "earlier": [each.design.fingerprint for each in held.begun()[:-1]],
-                "invitations": held.invitations,
-                "answer_bytes": answer_bytes(phase.design, held.invitations),
-                "blind_key": None if held.blind_key is None else to_text(held.blind_key),
-            },
-            headers={"cache-control": "no-store"},
-        )
-
-    @router.get("/results", responses=problems(404))
-    async def results(survey: SurveyId) -> dict[str, Any]:
-        """The published estimate."""
-        held = await seen(survey)
-        if held.results is None:
-            raise HTTPException(404, "This survey has no published results.")
-        found: dict[str, Any] = json.loads(held.results)
-        return found
-
-    @router.get(
-        "/results/reports.parquet",
-        response_class=Response,
-        responses={200: {"content": {PARQUET: {}}}, **problems(404)},
-    )
-    async def open_data(survey: SurveyId, phase: int | None = None) -> Response:
-        """The randomized reports in random order, if the owner published them."""
-        held = await seen(survey)
-        if held.state != "published" or not held.open_data:
-            raise HTTPException(404, "The reports of this survey are not published.")
-        content = await asyncio.to_thread(parquet, store, held.phase(phase))
-        return Response(content, media_type=PARQUET)
-
-    return router
-
-
-PARQUET = "application/vnd.apache.parquet"
-
-
-def parquet(store: Store, phase: Phase) -> bytes:
-    """The reports of a phase as a Parquet file, in random order."""
-    pyarrow = require("pyarrow", "frames")
-    parquet = require("pyarrow.parquet", "frames")
-    out = pyarrow.BufferOutputStream()
-    parquet.write_table(report_table(shuffled(store.tally(phase)), phase.design), out)
-    return bytes(out.getvalue())

@@ -27,7 +27,6 @@ from mdrr.server.answers import (
     SentAnswer,
     SurveyId,
     Surveys,
-    answer_routes,
     problems,
 )
 from mdrr.server.charts import chart_routes
@@ -35,6 +34,7 @@ from mdrr.server.downloads import download_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
+from mdrr.server.published import published_routes
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
 from mdrr.server.steps import step_routes
@@ -105,7 +105,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         app.add_api_route(
             path, _page(name), tags=["pages"], response_class=FileResponse, responses=problems(404)
         )
-    app.include_router(answer_routes(store, surveys))
+    app.include_router(published_routes(store, surveys))
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
     app.include_router(step_routes(store, surveys, findings))

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from mdrr.server.answers import PARQUET, parquet, problems
+from mdrr.server.answers import problems
 from mdrr.server.findings import Findings
 from mdrr.server.held import Held
 from mdrr.server.owner import Method, Number, OnePhase, Owned
+from mdrr.server.published import PARQUET, parquet
 from mdrr.server.store import Store
 
 MOST_RECORDS = 1_000_000
