@@ -307,3 +307,57 @@ def test_no_frozen_survey_replaces_a_design(folder):
     assert "holds a design" in refusal(
         "survey freeze survey.toml --design tally.json -o design.json --force"
     )
+
+
+WORDED = """
+languages = ["en", "de"]
+title = { en = "Health", de = "Gesundheit" }
+purpose = { en = "To plan clinics.", de = "Für Kliniken." }
+consent = { en = "I agree to this purpose.", de = "Ich stimme zu." }
+retention = { en = "A year.", de = "Ein Jahr." }
+contact = "health@example.org"
+[design]
+epsilon = 2.0
+[[attributes]]
+name = "smokes"
+question = { en = "Do you smoke?", de = "Rauchen Sie?" }
+categories = ["no", "yes"]
+labels = { no = { en = "No", de = "Nein" }, yes = { en = "Yes", de = "Ja" } }
+[[attributes]]
+name = "children"
+kind = "ordinal"
+question = { en = "How many?", de = "Wie viele?" }
+categories = [0, 1, 2]
+[[attributes]]
+name = "age"
+question = { en = "Age?", de = "Wie alt sind Sie?" }
+edges = [0, 18, 65]
+labels = { "[0, 18)" = { en = "a", de = "b" }, "[18, 65]" = { en = "older", de = "älter" } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "advice"),
+    [
+        ("", "", []),
+        ('question = { en = "How many?", de = "Wie viele?" }', "", [
+            "ask in people's words (question = …): 'children'",
+            "translate into 'de': 'children'",
+        ]),
+        ('yes = { en = "Yes", de = "Ja" } }', 'yes = "Yes" }', ["translate into 'de': 'smokes'"]),
+        ('{ en = "A year.", de = "Ein Jahr." }', '"A year."', ["translate into 'de': 'retention'"]),
+        (', "[18, 65]" = { en = "older", de = "älter" }', "", [
+            "say what bins such as [18, 65) mean to people (labels = …): 'age'"
+        ]),
+        ('{ en = "To plan clinics.", de = "Für Kliniken." }', '""', [
+            "say what the answers are for: people agree to this purpose, and it is empty "
+            "(purpose = …)"
+        ]),
+    ],
+)  # fmt: skip
+def test_what_a_survey_does_not_say_is_noted_and_is_no_error(tmp_path, before, after, advice):
+    assert before in WORDED
+    file = tmp_path / "survey.toml"
+    file.write_text(WORDED.replace(before, after, 1), encoding="utf-8")
+    found = answer("survey", "check", file)
+    assert (found["problems"], found["advice"]) == ([], advice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -225,5 +226,47 @@ def _advice(read: Survey) -> list[str]:
         "retention": "how long the randomized answers are kept",
         "contact": "whom people can ask",
     }
-    lacking = [f"say {why} ({key} = …)" for key, why in wanted.items() if not getattr(read, key)]
-    return lacking if read.settings else [*lacking, "say how to make the design ([design])"]
+    if "purpose" in read.consent.lower():
+        wanted["purpose"] += ": people agree to this purpose, and it is empty"
+    found = [f"say {why} ({key} = …)" for key, why in wanted.items() if not getattr(read, key)]
+    if read.settings is None:
+        found.append("say how to make the design ([design])")
+    bare = [q.attribute.name for q in read.questions if q.text == q.attribute.name]
+    if bare:
+        found.append(f"ask in people's words (question = …): {_names(bare)}")
+    binned = [q for q in read.questions if q.attribute.edges is not None]
+    bins = [
+        q.attribute.name
+        for q in binned
+        if set(q.labels) & {*q.attribute.categories} - {q.attribute.missing}
+    ]
+    if bins:
+        found.append(f"say what bins such as [18, 65) mean to people (labels = …): {_names(bins)}")
+    return found + [
+        f"translate into {other.language!r}: {_names(same)}"
+        for other in read.translations
+        if (same := _untranslated(read, other))
+    ]
+
+
+def _untranslated(read: Survey, other: Survey) -> list[str]:
+    """The texts and questions that say in two languages the same words."""
+    from mdrr.survey import TEXTS
+
+    def same(one: str, two: str) -> bool:
+        return one == two and any(letter.isalpha() for letter in one)
+
+    found = [
+        key for key in TEXTS if key != "contact" and same(getattr(read, key), getattr(other, key))
+    ]
+    for mine, theirs in zip(read.questions, other.questions, strict=True):
+        words = zip((mine.text, *mine.labels), (theirs.text, *theirs.labels), strict=True)
+        if any(same(one, two) for one, two in words):
+            found.append(mine.attribute.name)
+    return found
+
+
+def _names(names: Sequence[str]) -> str:
+    """Names in a row, the first few."""
+    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    return ", ".join(f"{name!a}" for name in names[:8]) + more
