@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mdrr.cli import COMMANDS
+from mdrr.frozen import FrozenSurvey
 from tests.cli.run import done
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,4 +84,5 @@ def test_the_page_on_collecting_runs_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
     assert commands_run(text, tmp_path) == {"survey"}
-    assert len((tmp_path / "invitations.txt").read_text(encoding="utf-8").split()) == 200
+    planned = FrozenSurvey.from_json((tmp_path / "survey.json").read_bytes()).predicted["people"]
+    assert len((tmp_path / "invitations.txt").read_text(encoding="utf-8").split()) == planned
