@@ -1,12 +1,17 @@
 """After a survey is closed, the database's files do not show in which order answers came."""
 
+import hashlib
 import secrets
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import sqlalchemy as sa
 
 from mdrr.response import Report
+from mdrr.server.accept import Outcome
+from mdrr.server.blind import new_signing_key
+from mdrr.server.store import Store, token_hash
 from tests.server.cases import answer, frozen, report
 
 N = 200
@@ -39,13 +44,11 @@ LEAST = 4.5 / np.sqrt(N)
 
 
 def test_postgresql_keeps_the_order_until_a_survey_is_closed(cluster):
-    from mdrr.server.store import Store
-
     store = Store(cluster.new_database())
     survey, came = filled(store)
 
     def read():
-        query = "SELECT id, ctid::text, xmin::text FROM answers"
+        query = "SELECT id, ctid::text, xmin::text FROM answers ORDER BY age(xmin) DESC"
         with store.engine.connect() as connection:
             found = {bytes(row.id): row for row in connection.execute(sa.text(query))}
             used = connection.execute(sa.text("SELECT xmin::text FROM invitations")).scalars().all()
@@ -53,18 +56,62 @@ def test_postgresql_keeps_the_order_until_a_survey_is_closed(cluster):
         for id in came:
             page, line = found[id].ctid.strip("()").split(",")
             places.append(int(page) * 10_000 + int(line))
-        return trend(places), {row.xmin for row in found.values()}, set(used)
+        return trend(places), list(found), {row.xmin for row in found.values()}, set(used)
 
-    order, stored, used = read()
+    order, aged, stored, used = read()
     assert order > 0.99  # the heap is in the order of arrival
-    assert len(stored & used) == N  # and transactions join answers with invitations
+    assert aged == came  # and so are the numbers of transactions
+    assert len(stored & used) == N  # which join answers with invitations
     store.close(survey)
-    order, stored, used = read()
+    order, _, stored, used = read()
     assert abs(order) < LEAST
     assert len(stored) == len(used) == 1
     heap = b"".join(file.read_bytes() for file in heap_files(store, cluster))
     assert all(heap.count(id) == 1 for id in came)
     assert abs(trend([heap.index(id) for id in came])) < LEAST
+    store.dispose()
+
+
+def test_the_log_of_postgresql_keeps_the_order_even_after_closing(cluster):
+    """Until PostgreSQL writes over it: docs/threats.md says so, and this is what it says."""
+    store = Store(cluster.new_database())
+    survey, came = filled(store)
+
+    def logged():
+        files = sorted(path for path in (cluster.data / "pg_wal").iterdir() if path.is_file())
+        log = b"".join(path.read_bytes() for path in files)
+        return trend([log.index(id) for id in came])
+
+    assert logged() > 0.99
+    store.close(survey)
+    assert logged() > 0.99
+    store.dispose()
+
+
+def test_blind_invitations_share_no_transaction_with_an_answer(cluster):
+    """So not even an open survey's rows join the two; the order of each is there to be read."""
+    from mdrr.server.sign import claim
+
+    store, survey = Store(cluster.new_database()), frozen()
+    store.create(survey, invitations="blind", signing_key=new_signing_key())
+    store.open(survey.id)
+    held = store.need(survey.id)
+    tokens, came = store.invite(survey.id, 20), []
+    for number, token in enumerate(tokens):
+        claim(store.engine, survey.id, token_hash(token), b"%d" % number)
+    for number in range(20):
+        made = report()
+        spent = hashlib.sha256(b"%d" % number).digest()
+        sent = replace(answer(held, made), invitation=spent)
+        assert store.accept([sent]) == [Outcome.STORED]
+        came.append(bytes.fromhex(made.id))
+    with store.engine.connect() as connection:
+        numbers = {
+            table: set(connection.execute(sa.text(f"SELECT xmin::text FROM {table}")).scalars())
+            for table in ("answers", "spent", "invitations", "signed")
+        }
+    assert numbers["answers"] == numbers["spent"]
+    assert not numbers["answers"] & (numbers["invitations"] | numbers["signed"])
     store.dispose()
 
 
