@@ -273,7 +273,7 @@ def check_invitation(asked: Asked, link: Link, client: Any) -> None:
     except (httpx.HTTPError, ValueError, RecursionError):
         return  # it does not say; it will when the answer comes
     if reply.status_code in (403, 410):
-        raise CollectorError(f"{said(reply.status_code, fields)} Nothing was sent")
+        raise CollectorError(f"{said(reply.status_code, fields)} No answer was sent")
 
 
 def hide(asked: Asked, link: Link) -> dict[str, str]:

@@ -65,7 +65,7 @@ def test_an_answer_is_asked_shown_and_sent(link):
 def test_without_consent_nothing_is_sent_and_nothing_is_drawn_again(link):
     first = respond(link, f"{ANSWERS}no\n")
     assert first.exit_code == 2
-    assert "nothing was sent" in first.stderr
+    assert "no answer was sent" in first.stderr
     drawn = kept()["report"]
     assert answers() == 0
     second = respond(link, "yes\n")
@@ -101,7 +101,7 @@ def test_a_used_invitation_is_refused_before_asking(link):
     result = run("respond", link, "--state", "elsewhere", stdin=f"{ANSWERS}yes\n")
     assert result.exit_code == 2
     assert "the collector refused (403)" in result.stderr
-    assert "Nothing was sent" in result.stderr
+    assert "No answer was sent" in result.stderr
     assert "Do you smoke?" not in result.stderr
 
 
@@ -219,7 +219,7 @@ def blind_link(survey):
 def test_who_breaks_off_is_told_what_was_sent_and_can_answer_later(link, typed, drawn):
     first = respond(link, typed)
     assert first.exit_code == 2
-    assert f"nothing was sent. {STILL}" in first.stderr
+    assert f"no answer was sent. {STILL}" in first.stderr
     assert answers() == 0
     later = respond(link, "yes\n" if drawn else f"{ANSWERS}yes\n")
     assert later.exit_code == 0, later.stderr

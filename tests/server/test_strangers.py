@@ -20,6 +20,7 @@ ANYBODY = {
     ("GET", "/d/{survey}"),
     ("GET", "/api/surveys/{survey}"),
     ("POST", "/api/surveys/{survey}/answers"),
+    ("POST", "/api/surveys/{survey}/invitation"),
     ("POST", "/api/surveys/{survey}/sign"),
     ("GET", "/api/surveys/{survey}/results"),
     ("GET", "/api/surveys/{survey}/results/reports.parquet"),
@@ -162,6 +163,18 @@ def test_no_invitation_works_twice_or_elsewhere(place):
     assert place.sign("draft", place.spare["draft"]).status_code == 404
     assert place.send("draft", place.spare["draft"]).status_code == 404
     assert place.send("none", "x").status_code == 422
+    assert place.stored() == before
+
+
+def test_asking_whether_an_invitation_is_good_tells_a_stranger_nothing(place):
+    """One that is used, unknown, or of another survey looks the same, and nothing is marked."""
+    path = f"/api/surveys/{place.ids['required']}/invitation"
+    before = place.stored()
+    bad = ["x", place.used["required"], place.spare["draft"], place.owners["required"]]
+    replies = [place.client.post(path, json={"invitation": each}) for each in bad]
+    assert {(reply.status_code, reply.text) for reply in replies} == {(403, replies[0].text)}
+    good = place.client.post(path, json={"invitation": place.spare["required"]})
+    assert good.status_code == 200
     assert place.stored() == before
 
 

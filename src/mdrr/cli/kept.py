@@ -65,7 +65,7 @@ class Kept:
             return "the report was sent, and the collector has not said that it has it"
         if "hidden" in held:
             return "no answer was sent, only your invitation, in exchange for a blind signature"
-        return "nothing was sent"
+        return "no answer was sent"
 
     def report(self) -> Report | None:
         """The report that was drawn before."""

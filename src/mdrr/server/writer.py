@@ -25,6 +25,8 @@ GATHER = 0.004
 """Seconds for which a batch waits for more answers: a sync costs as much for one as for many."""
 PAUSES = (0.1, 0.4, 1.0, 2.0)
 """Seconds between attempts while a database server is away."""
+DISK_FULL = "53100"
+"""What PostgreSQL calls it."""
 
 _Waiting = tuple[Answer, "asyncio.Future[Outcome]"]
 
@@ -112,10 +114,11 @@ class Writer:
         for pause in PAUSES:
             try:
                 return self._store.accept(answers)
-            except sa.exc.OperationalError:
+            except sa.exc.OperationalError as error:
                 # A database server that restarts comes back; a full disk must be said at once.
                 # Sending again is safe: what the lost commit stored is found under its id.
-                if self._store.engine.dialect.name == "sqlite":
+                full = getattr(error.orig, "sqlstate", None) == DISK_FULL
+                if full or self._store.engine.dialect.name == "sqlite":
                     raise
                 time.sleep(pause)
         return self._store.accept(answers)
