@@ -172,12 +172,14 @@ def test_crowd_results_and_publication(frozen):
         assert httpx.get(f"{link.api}/results").status_code == 404
         said = done("survey", "publish", "survey.json", "--open-data", "--url", url)
         assert re.findall(r"https?://\S+", said) == [
+            f"{url}/r/{frozen.id}",
             f"{link.api}/results",
             f"{link.api}/results/reports.parquet",
         ]
         time.sleep(1.1)  # the server shows a survey as it was at most a second ago
         again = refusal("survey", "publish", "survey.json", "--url", url)
-        assert again == f"survey {frozen.id} is published already, at {link.api}/results"
+        assert again == f"survey {frozen.id} is published already, at {url}/r/{frozen.id}"
+        assert "Do you smoke?" in httpx.get(f"{url}/r/{frozen.id}").text
         public = httpx.get(f"{link.api}/results").json()
         assert public["attributes"] == found["attributes"]
         assert public["dependences"]["names"] == list(frozen.design.domain.names)

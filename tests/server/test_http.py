@@ -20,6 +20,7 @@ from mdrr.planning import main_survey, pool
 from mdrr.response import Report
 from mdrr.server import findings
 from mdrr.server.blind import key_hash, new_signing_key, verifying_key
+from mdrr.server.findings import Findings
 from mdrr.server.limits import Buckets, JsonLines, Limits, address_key
 from mdrr.server.schema import StoreError
 from mdrr.tallies import Tally, tally_responses
@@ -433,6 +434,31 @@ def test_a_fault_of_ours_is_logged_without_its_message(sqlite_served, caplog, mo
     logged = "\n".join(JsonLines().format(each) for each in caplog.records)
     assert "RuntimeError" in logged
     assert "a secret" not in logged + reply.text
+
+
+def test_a_published_survey_has_a_page_and_its_link_leads_there(sqlite_served):
+    place = sqlite_served().open()
+    address = f"/r/{place.frozen.id}"
+    for _ in range(5):
+        assert place.send(report()).status_code == 201
+    assert place.client.get(f"/s/{place.frozen.id}").status_code == 200
+    assert place.client.get(address).status_code == 404
+    place.store.close(place.frozen.id)
+    held = place.store.need(place.frozen.id)
+    found = Findings(place.store).published(held.begun(), "product")
+    place.store.publish(held.id, found, open_data=True)
+    time.sleep(1.1)  # the server shows a survey as it was at most a second ago
+    led = place.client.get(f"/s/{place.frozen.id}")
+    assert (led.status_code, led.headers["location"]) == (303, f"../r/{place.frozen.id}")
+    page = place.client.get(f"/s/{place.frozen.id}", follow_redirects=True)
+    assert page.url.path == address
+    assert "5 randomized answers" in page.text
+    for each in found["attributes"]:
+        for category, share in zip(each["categories"], each["shares"], strict=True):
+            assert f'<th scope="row">{category}</th><td>{share:.1%}</td>' in page.text
+    for link in re.findall(r'href="\.\.(/[^"]+)"', page.text):
+        assert place.client.get(link).status_code == 200, link
+    assert place.client.get("/r/abcdefgh").status_code == 404
 
 
 # Limits

@@ -93,9 +93,9 @@ def publish(
     base = check_address(url)
     with opened(database) as store:
         held = store.need(survey_id(name))
-        address = f"{base}/api/surveys/{held.id}/results"
+        address, shown_at = f"{base}/api/surveys/{held.id}/results", f"{base}/r/{held.id}"
         if held.state == "published":
-            raise MdrrError(f"survey {held.id} is published already, at {address}")
+            raise MdrrError(f"survey {held.id} is published already, at {shown_at}")
         if held.state != "closed":
             raise MdrrError(
                 f"survey {held.id} is {held.state}, and only a closed one can be published. Run: "
@@ -104,14 +104,16 @@ def publish(
         shown = _findings(store).published(held.begun(), method)
         store.publish(held.id, shown, open_data=open_data)
     fields = {"id": held.id, "answers": shown["answers"], "open_data": open_data}
-    fields |= {"results": address, "reports": f"{address}/reports.parquet" if open_data else None}
+    fields |= {"page": shown_at, "results": address}
+    fields |= {"reports": f"{address}/reports.parquet" if open_data else None}
     if as_json:
         print_json(fields)
         return
     print_text(
         f"Published the estimate of survey {held.id}, from {counted(shown['answers'], 'answer')}."
     )
-    print_text(f"While the server runs, everybody can read it at {address}")
+    print_text(f"While the server runs, everybody can read it at {shown_at}")
+    print_text(f"Links to the survey now lead there. For programs: {address}")
     if open_data:
         print_text(f"The randomized answers are open data: {fields['reports']}")
 

@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,8 +15,15 @@ from weakref import WeakKeyDictionary
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from mdrr.errors import MdrrError
@@ -35,6 +42,7 @@ from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
 from mdrr.server.published import published_routes
+from mdrr.server.results_page import results_routes
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
 from mdrr.server.steps import step_routes
@@ -103,9 +111,14 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
 
     for path, name in (("/s/{survey}", "form.html"), ("/d/{survey}", "dashboard.html")):
         app.add_api_route(
-            path, _page(name), tags=["pages"], response_class=FileResponse, responses=problems(404)
+            path,
+            _page(name, surveys if name == "form.html" else None),
+            tags=["pages"],
+            response_class=FileResponse,
+            responses={303: {"description": "To the published results."}, **problems(404)},
         )
     app.include_router(published_routes(store, surveys))
+    app.include_router(results_routes(surveys))
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
     app.include_router(step_routes(store, surveys, findings))
@@ -117,9 +130,14 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     return app
 
 
-def _page(name: str) -> Any:
-    async def page(survey: SurveyId) -> FileResponse:
-        """The page itself; it asks for the survey."""
+def _page(name: str, surveys: Surveys | None) -> Any:
+    async def page(survey: SurveyId) -> Response:
+        """The page itself; it asks for the survey. A published survey's link leads to results."""
+        if surveys is not None:
+            with suppress(DBAPIError):  # the page itself waits for a database that is away
+                shown = await surveys.get(survey)
+                if shown is not None and shown.held.state == "published":
+                    return RedirectResponse(f"../r/{survey}", 303)
         if not (STATIC / name).exists():
             raise HTTPException(404, "This server has no such page.")
         return FileResponse(STATIC / name, headers={"cache-control": "no-cache"})

@@ -1,0 +1,90 @@
+"""The page of published results, for everybody: the estimate as tables, in the survey's words."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import HTMLResponse
+
+from mdrr.server.answers import NO_SURVEY, SurveyId, Surveys, problems
+from mdrr.server.held import Held
+
+_PAGE = """<!doctype html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<link rel="stylesheet" href="../static/report.css">
+</head>
+<body>
+<main>
+<p class="kicker">Published results</p>
+<h1>{title}</h1>
+<p class="lead">Estimated from {answers:,} randomized answers, with ε = {epsilon} at most.</p>
+<p>‘Low’ and ‘high’ are the ends of {level:.0%} intervals. ‘As sent’ are the shares of the
+randomized answers, before the estimate.</p>
+{tables}
+<p><a href="../api/surveys/{id}/results">The same for programs, with dependences</a>{data}</p>
+</main>
+</body>
+</html>
+"""
+_DATA = ' · <a href="../api/surveys/{id}/results/reports.parquet">The randomized answers</a>'
+
+
+def results_page(held: Held) -> str:
+    """The page of a published survey, in its first language."""
+    found: dict[str, Any] = json.loads(held.results or "{}")
+    survey = held.frozen.survey
+    tables = "\n".join(
+        _table(question.text, question.labels, each)
+        for question, each in zip(survey.questions, found["attributes"], strict=True)
+    )
+    epsilon = found["epsilon"]
+    return _PAGE.format(
+        language=escape(survey.language),
+        title=escape(survey.title),
+        answers=found["answers"],
+        epsilon="∞" if epsilon is None else f"{epsilon:.2f}",
+        level=found["level"],
+        tables=tables,
+        id=held.id,
+        data=_DATA.format(id=held.id) if held.open_data else "",
+    )
+
+
+def _table(text: str, labels: tuple[str, ...], found: dict[str, Any]) -> str:
+    heads = ("share", "low", "high", "as sent")
+    columns = [found[key] or [None] * len(labels) for key in ("shares", "low", "high", "raw")]
+    rows = "".join(
+        f'<tr><th scope="row">{escape(label)}</th>'
+        + "".join(f"<td>{'–' if value is None else f'{value:.1%}'}</td>" for value in values)
+        + "</tr>\n"
+        for label, *values in zip(labels, *columns, strict=True)
+    )
+    head = "".join(f'<th scope="col">{each}</th>' for each in ("answer", *heads))
+    return (
+        f"<section><h2>{escape(text)}</h2>\n<table><thead><tr>{head}</tr></thead>\n"
+        f"<tbody>{rows}</tbody></table></section>"
+    )
+
+
+def results_routes(surveys: Surveys) -> APIRouter:
+    """The route of the page."""
+    router = APIRouter(tags=["pages"])
+
+    @router.get("/r/{survey}", response_class=HTMLResponse, responses=problems(404))
+    async def page(survey: SurveyId) -> HTMLResponse:
+        """The published estimate, for people."""
+        shown = await surveys.get(survey)
+        if shown is None:
+            raise HTTPException(404, NO_SURVEY)
+        if shown.held.results is None:
+            raise HTTPException(404, "This survey has no published results.")
+        return HTMLResponse(results_page(shown.held))
+
+    return router
