@@ -249,3 +249,45 @@ def test_without_answers_it_waits_and_without_events_it_asks_again(survey, page)
     page.wait_for_selector("#margins table")
     assert "No answers yet" not in page.inner_text("main")
     page.problems[:] = [text for text in page.problems if "net::ERR_FAILED" not in text]
+
+
+LONG = Survey.from_toml(f"""
+title = "Long"
+design = {{ epsilon = 4.0, people = 5000 }}
+[[attributes]]
+name = "first"
+question = "{"Do-you-think-that-a-question-may-be-so-long-without-any-space" * 3}"
+categories = ["a", "b"]
+[attributes.labels]
+a = "{"anAnswerThatIsLongAndHasNoSpace" * 5}"
+b = "{"An answer of many words, each of which is short. " * 5}"
+[[attributes]]
+name = "second"
+categories = ["c", "d"]
+""")
+
+
+def test_long_words_stay_inside_and_too_few_answers_are_said(tmp_path, page):
+    made = freeze(LONG)
+    with running(f"sqlite:///{tmp_path}/answers.db") as (url, store):
+        token = store.create(made)
+        store.open(made.id)
+        people = People(url, made.id, made.design)
+        for k in range(40):
+            sent = respond({"first": "ab"[k % 2], "second": "cd"[k % 3 > 0]}, made.design)
+            id = people.draw.bytes(16).hex()
+            sent = Report(sent.fingerprint, sent.questionnaire, sent.codes, id)
+            people.ask("POST", f"{people.path}/answers", body(sent, people.length))
+        people.connection.close()
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto("about:blank")
+            page.goto(f"{url}/d/{made.id}#token={token}")
+            page.wait_for_selector("#margins > *", timeout=60_000)
+            page.wait_for_selector("#budgets table")
+            assert page.locator("#computing").is_hidden()
+            assert "40 of 5,000 people expected. A typical count errs by about" in (
+                page.inner_text("#shortfall")
+            )
+            page.screenshot(path=OUT / f"dashboard-long-{width}.png", full_page=True)
+            assert widest(page) <= 0

@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
 
+from mdrr.frozen import shortfall
 from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
 from mdrr.server.answers import NO_SURVEY, SurveyId, problems
 from mdrr.server.findings import METHODS, Findings
@@ -140,10 +141,17 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         max_cells: Annotated[int, Query(ge=1, le=10**9)] = MAX_CELLS,
         min_dependence: Annotated[float, Query(ge=0, le=1)] = MIN_DEPENDENCE,
     ) -> dict[str, Any]:
-        """Shares with intervals beside the raw ones, dependences, clusters, and how it was made."""
-        return await findings.compute(
-            findings.described, held.begun(phase), method, level, max_cells, min_dependence
-        )
+        """Shares with intervals beside the raw ones, dependences, clusters, and how it was made.
+
+        `shortfall` says what it costs that fewer people answered than were planned for.
+        """
+
+        def found() -> dict[str, Any]:
+            made = findings.described(held.begun(phase), method, level, max_cells, min_dependence)
+            asked = held.phase()
+            return made | {"shortfall": shortfall(held.frozen, asked.design, store.answers(asked))}
+
+        return await findings.compute(found)
 
     @router.get("/count", response_model=CountOf)
     async def count(

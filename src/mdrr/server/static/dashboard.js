@@ -98,7 +98,7 @@ function tell(status) {
   const facts = [
     ["answers", number(answers)],
     ...(begun.length > 1 ? begun.map((each, i) => [`of the ${PHASES[i]}`, number(each.answers)]) : []),
-    ["ε, most one person spends", budget(epsilon)],
+    ["privacy: ε, the most one person spends", budget(epsilon)],
     ...(kind === "none" ? [] : [["invitations used", `${number(used)} of ${number(made)}`]]),
     ["design", h("code", {}, status.fingerprint.slice(0, 12))],
   ];
@@ -182,12 +182,13 @@ async function estimates() {
     for (const name of ["margins", "arrivals", "heat", "strongest", "clusters"]) at(name).replaceChildren();
     return;
   }
-  const [margins, found, came] = await Promise.all([
-    parts("shares", { phase, method }), json("estimate", { phase, method }),
-    chart("arrivals", { phase, width: wide(at("arrivals")) }),
-  ]);
+  draw(at("arrivals"), await chart("arrivals", { phase, width: wide(at("arrivals")) }));
+  at("computing").hidden = false;
+  const [margins, found] = await Promise.all([parts("shares", { phase, method }), json("estimate", { phase, method })])
+    .finally(() => { at("computing").hidden = true; });
   at("margins").replaceChildren(...margins);
-  draw(at("arrivals"), came);
+  at("shortfall").hidden = !found.shortfall;
+  at("shortfall").textContent = found.shortfall;
   const doubts = found.notes.warnings ?? [];
   at("doubts").hidden = doubts.length === 0;
   at("doubts").replaceChildren(at("doubts").firstElementChild, ...doubts.map((text) => h("p", {}, text)));
