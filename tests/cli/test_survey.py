@@ -269,6 +269,14 @@ def test_preview_shows_questions_plan_and_privacy(draft):
     assert "has no texts in 'de'" in refusal("survey preview survey.toml --language de")
 
 
+def test_freeze_says_both_fingerprints(draft):
+    said = done("survey freeze survey.toml -o survey.json")
+    frozen = FrozenSurvey.from_json(Path("survey.json").read_bytes())
+    assert frozen.design.fingerprint in said
+    assert frozen.words in said
+    assert answer("survey freeze survey.toml -o other.json")["words"] == frozen.words
+
+
 def test_freeze_writes_what_everything_later_reads(draft):
     shown = done("survey freeze survey.toml -o frozen.json")
     frozen = FrozenSurvey.from_json(Path("frozen.json").read_text(encoding="utf-8"))

@@ -172,6 +172,7 @@ def freeze(
                 "out": str(out),
                 "id": frozen.id,
                 "fingerprint": frozen.design.fingerprint,
+                "words": frozen.words,
                 "epsilon": frozen.design.epsilon,
                 "public": list(frozen.design.domain.public),
                 "predicted": dict(frozen.predicted),
@@ -183,7 +184,8 @@ def freeze(
     for line in _advice(read):
         note(f"Advice: {line}")
     print_text(f"Wrote {out}: survey {frozen.id}, fingerprint {frozen.design.fingerprint}.")
-    print_text("It is frozen. Give people the fingerprint by a second way if you can.")
+    print_text(f"Its words have the fingerprint {frozen.words}.")
+    print_text("It is frozen. Give people both fingerprints by a second way if you can.")
     print_text(f"Next: mdrr survey open {out} --invitations {people or 100}")
 
 
