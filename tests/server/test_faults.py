@@ -336,5 +336,8 @@ def test_two_servers_on_one_database(url):
 def test_a_database_that_cannot_be_written_is_said(tmp_path):
     file = Path(tmp_path, "answers.db")
     file.write_bytes(b"this is no database" * 100)
-    with pytest.raises(StoreError, match="cannot be opened"):
+    with pytest.raises(StoreError, match=r"cannot be opened.*Name another file"):
         Store(f"sqlite:///{file}")
+    assert file.read_bytes() == b"this is no database" * 100
+    with pytest.raises(StoreError, match=r"cannot be opened.*you may write there"):
+        Store(f"sqlite:///{tmp_path}/no/such/folder/answers.db")

@@ -50,8 +50,11 @@ class Store:
         try:
             migrate(self.engine)
         except sa.exc.DatabaseError as error:
-            file = self.engine.dialect.name == "sqlite"
-            advice = ". Check that its folder exists and that you may write there" if file else ""
+            advice = ""
+            if self.engine.dialect.name == "sqlite":
+                advice = ". Check that its folder exists and that you may write there"
+                if "not a database" in str(error.orig):
+                    advice = ". Name another file; this one is left as it is"
             raise StoreError(
                 f"the database {self.name} cannot be opened: {error.orig}{advice}"
             ) from None
