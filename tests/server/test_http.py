@@ -196,6 +196,9 @@ def test_estimates_are_of_both_phases_and_of_each(sqlite_served):
         reply = place.client.get(f"{place.path}/results/reports.parquet", params={"phase": number})
         assert published.phases[number - 1] == design
         assert tally(pl.read_parquet(io.BytesIO(reply.content)), design) == counted
+        page = place.client.get(f"/r/{place.frozen.id}").text
+        assert f"results/reports.parquet?phase={number}" in page
+    assert "from 50 randomized answers" in page
     results = place.client.get(f"{place.path}/results").json()
     assert (results["phase"], results["answers"]) == (None, 50)
     apart = [(each["phase"], each["answers"]) for each in results["phases"]]

@@ -33,7 +33,9 @@ randomized answers, before the estimate.</p>
 </body>
 </html>
 """
-_DATA = ' · <a href="../api/surveys/{id}/results/reports.parquet">The randomized answers</a>'
+_DATA = ' · <a href="../api/surveys/{id}/results/reports.parquet?phase={phase}">{words}</a>'
+_ONE = ("The randomized answers",)
+_TWO = ("The randomized answers of the pilot", "of the main survey")
 
 
 def results_page(held: Held) -> str:
@@ -53,7 +55,15 @@ def results_page(held: Held) -> str:
         level=found["level"],
         tables=tables,
         id=held.id,
-        data=_DATA.format(id=held.id) if held.open_data else "",
+        data=_data(held) if held.open_data else "",
+    )
+
+
+def _data(held: Held) -> str:
+    """A link to the reports of each phase."""
+    words = _ONE if held.number == 1 else _TWO
+    return "".join(
+        _DATA.format(id=held.id, phase=phase, words=said) for phase, said in enumerate(words, 1)
     )
 
 
