@@ -100,6 +100,7 @@ def _file_trouble(error: OSError) -> str:
 
 _ADVICE = {
     "full": "Make room on the disk, then run the same command again",
+    "disk I/O": "The disk may be full. Make room on it, then run the same command again",
     "locked": "Another program is writing to it. Wait a moment, then run the same command again",
     "readonly": "See that you may write to the file and to its folder",
     "moved or deleted": "Then run the same command again",

@@ -78,8 +78,9 @@ def _table(text: str, labels: tuple[str, ...], found: dict[str, Any]) -> str:
     )
     head = "".join(f'<th scope="col">{each}</th>' for each in ("answer", *heads))
     return (
-        f"<section><h2>{escape(text)}</h2>\n<table><thead><tr>{head}</tr></thead>\n"
-        f"<tbody>{rows}</tbody></table></section>"
+        f'<section><h2>{escape(text)}</h2>\n<div class="scroll" tabindex="0" role="region" '
+        f'aria-label="{escape(text)}"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{rows}</tbody></table></div></section>"
     )
 
 
