@@ -44,6 +44,28 @@ def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
     return tuple(f"[{texts[i]}, {texts[i + 1]}{']' if i == last else ')'}" for i in range(last + 1))
 
 
+def bins_in_words(edges: Sequence[float]) -> tuple[str, ...]:
+    """The bins as people read them; between whole edges at least 2 apart they are whole numbers.
+
+    >>> bins_in_words((0, 18, 65, 120))
+    ('0 to 17', '18 to 64', '65 to 120')
+    >>> bins_in_words((0, 0.5, 2))
+    ('from 0 to under 0.5', 'from 0.5 to 2')
+    """
+    last = len(edges) - 2
+    if all(float(edge).is_integer() for edge in edges) and all(
+        high - low >= 2 for low, high in pairwise(edges)
+    ):
+        ends = [high if i == last else high - 1 for i, high in enumerate(edges[1:])]
+        return tuple(
+            f"{edge_text(a)} to {edge_text(b)}" for a, b in zip(edges[:-1], ends, strict=True)
+        )
+    return tuple(
+        f"from {edge_text(low)} to {'' if i == last else 'under '}{edge_text(high)}"
+        for i, (low, high) in enumerate(pairwise(edges))
+    )
+
+
 def edge_text(edge: float) -> str:
     """An edge as the shortest decimal that reads back the same; integers without a point."""
     return str(int(edge)) if float(edge).is_integer() and abs(edge) < 2**53 else repr(float(edge))

@@ -45,7 +45,7 @@ title = {title}
 # title = {{ en = "…", de = "…" }}
 introduction = "Your answers are randomized on your own device before anything is sent."
 purpose = ""        # what the answers are for
-consent = "I agree that my randomized answers are sent and used for this purpose."
+consent = "I agree that my randomized answers are sent."   # add what for, once you said so above
 retention = ""      # how long the randomized answers are kept
 contact = ""        # whom people can ask
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from mdrr.attribute import Attribute, attribute_faults, known
+from mdrr.attribute import Attribute, attribute_faults, bins_in_words, known
 from mdrr.domain import Domain
 from mdrr.errors import MdrrError, SchemaError, did_you_mean
 from mdrr.settings import Settings as Settings
@@ -58,6 +58,15 @@ class Question:
             raise SchemaError(
                 f"{name!r} has {len(categories)} categories and {len(self.labels)} labels"
             )
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The labels as people read them: bins without a label of their own are put in words."""
+        edges = self.attribute.edges
+        bins = () if edges is None else bins_in_words(edges)
+        rest = self.labels[len(bins) :]
+        pairs = zip(bins, self.labels, self.attribute.categories, strict=False)
+        return (*(text if label == bin else label for text, label, bin in pairs), *rest)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`mdrr respond LINK`: one person answers over HTTP from the terminal."""
 
 import json
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,13 @@ from pathlib import Path
 import httpx
 import pytest
 
+from mdrr.attribute import Attribute
+from mdrr.cli.interview import leaving
 from mdrr.cli.respond import _PAUSES
 from mdrr.collector import Asked, CollectorError, Link
 from mdrr.frozen import FrozenSurvey, texts
+from mdrr.response import Report
+from mdrr.survey import Question
 from tests.cli.run import answer, done, refusal, run
 from tests.server.cases import free_port, running
 
@@ -246,7 +251,7 @@ def test_ctrl_c_says_what_was_sent(blind_link, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("mdrr.cli.respond._Asking.__getitem__", stopped)
+        patch.setattr("mdrr.cli.interview.Interview.__getitem__", stopped)
         result = respond(blind_link, "")
     assert result.exit_code == 130
     assert f"{EXCHANGED[0].upper()}{EXCHANGED[1:]}. {STILL}." in result.stderr
@@ -356,3 +361,42 @@ def test_a_collector_that_goes_away_gets_the_same_report_later(survey, monkeypat
         assert json.loads(tried[0])["report"] == report
         assert respond(here, "yes\n").exit_code == 0
     assert answers() == 1
+
+
+def test_what_leaves_is_in_the_words_of_the_questions(link):
+    """Question and label, as they were asked; no name of a column, no category's code."""
+    result = respond(link, f"{ANSWERS}no\n")
+    leaves = result.stderr.split("This leaves.")[1]
+    assert "  Do you smoke?: " in leaves
+    assert "smokes:" not in leaves
+    asked = result.stderr.split("This leaves.")[0]
+    labels = re.findall(r"(?m)^  \d\. (.*)$", asked.split("Do you smoke?")[1].split("1 to ")[0])
+    (sent,) = re.findall(r"Do you smoke\?: (.*)", leaves)
+    assert sent in labels
+
+
+def test_a_report_of_every_kind_is_read_as_the_page_reads_it():
+    words = {
+        "a": ("How old?", ("0 to 17", "18 to 64", "65 to 120")),
+        "b": ("Which?", ("x", "y")),
+    }
+
+    def read(kind: str, code: int, names=("a",), **fields: object) -> list[str]:
+        cluster = {"attributes": list(names), "matrix": {"kind": kind, **fields}}
+        design = {"questionnaires": [{"clusters": [cluster]}]}
+        return leaving(design, Report("0", 0, (code,), None), words)[2:]
+
+    assert read("constant", 5, names=("a", "b")) == ["  How old?: 65 to 120", "  Which?: y"]
+    assert read("banded", 0, cells=3, width=1) == ["  How old?: 0 to 17"]
+    assert read("banded", 2, cells=3, width=1) == ["  How old?: between: 0 to 17 – 65 to 120"]
+    some = read("subset", 0, cells=3, codes=7, block=[1, 2, 4])
+    assert some == ["  How old?: one of: 18 to 64 · 65 to 120"]
+    assert read("dense", 3, weights=[[1] * 4] * 3) == ["  How old?: sign number 3"]
+
+
+def test_bins_are_asked_in_words_and_the_surveys_labels_win():
+    age = Attribute("age", kind="numeric", edges=(0, 18, 65, 120), missing="none")
+    assert Question(age).answers == ("0 to 17", "18 to 64", "65 to 120", "none")
+    named = Question(age, "", ("child", "[18, 65)", "old", "no answer"))
+    assert named.answers == ("child", "18 to 64", "old", "no answer")
+    assert Question(Attribute("b", ("x", "y"))).answers == ("x", "y")

@@ -62,13 +62,13 @@ def test_belief_ends():
 @pytest.mark.parametrize(
     ("probability", "text"),
     [
-        (0.7, "7 times in 10"),
-        (0.1, "1 time in 10"),
-        (0.85, "85 times in 100"),
-        (0.69998, "7 times in 10"),
-        (11 / 15, "about 73 times in 100"),
-        (0.999, "999 times in 1,000"),
-        (1e-4, "1 time in 10,000"),
+        (0.7, "in 70 of 100 cases"),
+        (0.1, "in 10 of 100 cases"),
+        (0.85, "in 85 of 100 cases"),
+        (0.69998, "in 70 of 100 cases"),
+        (11 / 15, "in about 73 of 100 cases"),
+        (0.999, "in 999 of 1,000 cases"),
+        (1e-4, "in 1 of 10,000 cases"),
         (0.0, "never"),
         (1.0, "always"),
         (1e-20, "almost never"),
@@ -81,7 +81,7 @@ def test_probabilities_read_like_counts(probability, text):
 
 @given(st.floats(1e-9, 1 - 1e-9))
 def test_counts_are_close_to_what_they_say(probability):
-    text = times_in(probability).removeprefix("about ").replace(",", "")
+    text = times_in(probability).replace(",", "")
     times, base = (int(word) for word in text.split() if word.isdigit())
     rarer = min(probability, 1 - probability)
     assert abs(times / base - probability) <= 0.02 * rarer * (1 + 1e-9)
@@ -91,10 +91,10 @@ def test_words_state_what_is_kept_and_what_is_sent():
     """p = 0.7 over 9 answers: kept 7 in 10, but sent with 0.7 + 0.3/9."""
     domain = Domain((Attribute("work", tuple("abcdefghi")),))
     words = in_words(independent(domain, p=0.7))
-    assert words[0].startswith("work: your true answer is sent about 73 times in 100.")
-    assert "7 times in 10 your device keeps it" in words[0]
+    assert words[0].startswith("work: your true answer is sent in about 73 of 100 cases.")
+    assert "In 70 of 100 cases your device keeps it" in words[0]
     assert "one of the 9 answers" in words[0]
-    assert "ε = 3.09" in words[1]
+    assert "ε = 3.1)" in words[1]
     assert "took part" in words[-1]
 
 
@@ -103,7 +103,7 @@ def test_words_for_every_cluster_and_for_weak_bounds():
     words = in_words(clustered(domain, [["a", "c"], ["b"]], p=0.7))
     assert words[0].startswith("a+c: your true combination of answers is sent")
     assert "one of the 9 combinations" in words[0]
-    assert words[1].startswith("b: your true answer is sent 8 times in 10")
+    assert words[1].startswith("b: your true answer is sent in 80 of 100 cases")
     assert any("bound is weak" in sentence for sentence in words)
     assert not any("weak" in sentence for sentence in in_words(independent(domain, p=0.1)))
 
@@ -131,7 +131,7 @@ def test_words_take_the_answer_sent_most_often_where_budgets_differ_by_rounding(
 def test_words_for_dense_matrices_and_certain_ones():
     domain = Domain((Attribute("a", ("p", "q", "r")),))
     words = in_words(Design(domain, (Questionnaire((Cluster(("a",), BAND),)),)))
-    assert words[0] == "a: your true answer is sent at most 61 times in 100."
+    assert words[0] == "a: your true answer is sent in 61 of 100 cases at most."
     sure = Dense(((2**16, 0), (2**15, 2**15)))
     domain = Domain((Attribute("a", ("p", "q")),))
     words = in_words(Design(domain, (Questionnaire((Cluster(("a",), sure),)),)))
@@ -150,7 +150,7 @@ def test_words_for_sets_and_bands():
     for matrix, share, start in ((sets, held, "a: a set of"), (bands, near, "a: a place")):
         words = in_words(Design(domain, (Questionnaire((Cluster(("a",), matrix),)),)))[0]
         assert words.startswith(start)
-        numbers = [int(word) for word in re.findall(r"(\d+) times? in (\d+)", words)[0]]
+        numbers = [int(word) for word in re.findall(r"(\d+) of (\d+) cases", words)[0]]
         allowed = z() * math.sqrt(share * (1 - share) / n) + 0.02 * min(share, 1 - share)
         assert abs(numbers[0] / numbers[1] - share) < allowed
 
@@ -160,7 +160,7 @@ def test_words_for_large_epsilon_do_not_pretend_a_bound():
     words = in_words(independent(domain, p=0.7))
     odds = next(sentence for sentence in words if "odds" in sentence)
     assert "more than a million" in odds
-    assert "can become more than 99 % sure" in odds
+    assert "at most 100 in 100" in odds
 
 
 @pytest.mark.parametrize(

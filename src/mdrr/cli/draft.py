@@ -120,7 +120,7 @@ def preview(
     for number, question in enumerate(shown.questions, start=1):
         public = "  (not randomized: sent as it is)" if question.attribute.public else ""
         print_text(f"{number} of {len(shown.questions)}. {question.text}{public}")
-        for label in question.labels:
+        for label in question.answers:
             print_text(f"   ( ) {label}")
         print_text("")
     if shown.consent:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
+from mdrr.attribute import Attribute
+from mdrr.cli.interview import Interview, Words, leaving, say, words_of
 from mdrr.cli.kept import Kept
 from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.columns import require
@@ -61,9 +63,10 @@ def respond(
     if design is None:
         raise MdrrError("give the link of the survey, or --design with its design")
     published = _read(design)
-    report = randomize(_Asking(published, _words(survey, published)), published)
-    for line in _in_words(published, report):
-        print(line, file=sys.stderr)
+    words = _words(survey, published)
+    report = randomize(Interview(published, words), published)
+    for line in leaving(published, report, words):
+        say(line)
     if out is None:
         print(report.to_json())
         return
@@ -102,28 +105,27 @@ def _answer(
             )
         shown = asked.survey if language is None else asked.survey.spoken(language)
         published, before = asked.design.to_dict(), kept.report()
+        words = words_of(shown.questions)
         if before is None:
             _somebody_else(asked, kept)
             check_invitation(asked, link, client)
             _introduce(shown, asked)
             ticket = _ticket(asked, link, client, kept)
-            words = {q.attribute.name: (q.text, list(q.labels)) for q in shown.questions}
-            drawn = randomize(
-                _Asking(published, words, f"{kept.sent_so_far()}. {STILL}"), published
-            )
+            so_far = f"{kept.sent_so_far()}. {STILL}"
+            drawn = randomize(Interview(published, words, so_far), published)
             report = Report(drawn.fingerprint, drawn.questionnaire, drawn.codes, new_id())
             kept.write({**kept.read(), "report": report.to_dict()})
         else:
             report, ticket = before, _ticket(asked, link, client, kept)
-            _say("Your device drew a report for this survey before. It is not drawn again.")
+            say("Your device drew a report for this survey before. It is not drawn again.")
         report.check(asked.design)
-        for line in _in_words(published, report):
-            _say(line)
-        _say("")
+        for line in leaving(published, report, words):
+            say(line)
+        say("")
         if shown.consent:
-            _say(shown.consent)
+            say(shown.consent)
         if asked.invitations == "blind":
-            _say(_APART)
+            say(_APART)
         print("Type yes to send it: ", end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().casefold() != "yes":
             raise MdrrError(f"{kept.sent_so_far()}. {STILL}. It offers the same report")
@@ -137,9 +139,9 @@ def _somebody_else(asked: Asked, kept: Kept) -> None:
     """Let another person answer on a device that holds an answer; never the same one again."""
     if not kept.others():
         return
-    _say("An answer to this survey was already made on this device.")
+    say("An answer to this survey was already made on this device.")
     if asked.invitations != "none":
-        _say(
+        say(
             "It was made with another invitation. If it was yours, stop here: a second report "
             "about the same answers would reveal more."
         )
@@ -156,7 +158,7 @@ def _telling(kept: Kept) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         sent = kept.sent_so_far()
-        _say(f"\n{sent[0].upper()}{sent[1:]}. {STILL}.")
+        say(f"\n{sent[0].upper()}{sent[1:]}. {STILL}.")
         raise
 
 
@@ -228,48 +230,12 @@ def _introduce(shown: Any, asked: Asked) -> None:
 
     for text in (shown.title, shown.introduction, shown.purpose, shown.retention, shown.contact):
         if text:
-            _say(text)
-    _say("")
+            say(text)
+    say("")
     for sentence in in_words(asked.design):
-        _say(f"• {sentence}")
+        say(f"• {sentence}")
     if asked.design.domain.public:
-        _say(f"• Sent as you answer it, outside ε: {', '.join(asked.design.domain.public)}.")
-
-
-def _say(text: str) -> None:
-    """Print a text that may come from a collector: no character of it commands the terminal."""
-    safe = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-    print(safe, file=sys.stderr)
-
-
-class _Asking(Mapping[str, Any]):
-    """A record that asks for an answer when the randomizer needs it, and keeps none."""
-
-    def __init__(
-        self, design: Mapping[str, Any], words: Mapping[str, Any], sent: str = "nothing was sent"
-    ) -> None:
-        self._labels = {a["name"]: a["categories"] for a in design["attributes"]}
-        self._words, self._sent = words, sent
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._labels)
-
-    def __len__(self) -> int:
-        return len(self._labels)
-
-    def __getitem__(self, name: str) -> Any:
-        labels = self._labels[name]
-        question, texts = self._words.get(name, (name, [str(label) for label in labels]))
-        _say(f"\n{question}")
-        for number, text in enumerate(texts, start=1):
-            _say(f"  {number}. {text}")
-        while True:
-            print(f"1 to {len(labels)}: ", end="", file=sys.stderr, flush=True)
-            typed = sys.stdin.readline()
-            if not typed:
-                raise MdrrError(f"the answers ended early; {self._sent}")
-            if typed.strip().isdecimal() and 1 <= int(typed) <= len(labels):
-                return labels[int(typed) - 1]
+        say(f"• Sent as you answer it, outside ε: {', '.join(asked.design.domain.public)}.")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -283,32 +249,15 @@ def _read(path: Path) -> dict[str, Any]:
     return dict(design)
 
 
-def _words(survey: Path | None, design: Mapping[str, Any]) -> dict[str, tuple[str, list[str]]]:
-    """The survey's words for the design's questions."""
-    if survey is None:
-        return {}
-    from mdrr.survey import Survey
+def _words(survey: Path | None, design: dict[str, Any]) -> Words:
+    """The survey's words for the design's questions; without a survey, those of the design."""
+    from mdrr.survey import Question, Survey
 
+    if survey is None:
+        return words_of(Question(Attribute.from_dict(each)) for each in design["attributes"])
     questions = Survey.load(survey).questions
     asked = {q.attribute.name: list(q.attribute.categories) for q in questions}
     for attribute in design["attributes"]:
         if asked.get(attribute["name"]) != attribute["categories"]:
             raise DesignError(f"{survey}: not the survey of this design, see {attribute['name']!r}")
-    return {q.attribute.name: (q.text, list(q.labels)) for q in questions}
-
-
-def _in_words(design: Mapping[str, Any], report: Report) -> list[str]:
-    """What leaves, as labels."""
-    labels = {a["name"]: a["categories"] for a in design["attributes"]}
-    lines = ["", "This leaves. It may or may not be what you answered:"]
-    clusters = design["questionnaires"][report.questionnaire]["clusters"]
-    for cluster, code in zip(clusters, report.codes, strict=True):
-        if cluster["matrix"]["kind"] not in ("constant", "dense", "public"):
-            lines.append(f"  {' + '.join(cluster['attributes'])}: the number {code}")
-            continue
-        sent = []
-        for name in reversed(cluster["attributes"]):
-            code, place = divmod(code, len(labels[name]))
-            sent.append(f"  {name}: {labels[name][place]}")
-        lines += reversed(sent)
-    return lines
+    return words_of(questions)

@@ -80,21 +80,21 @@ def posterior(matrix: Matrix, prior: npt.ArrayLike, reported: int) -> Array:
 
 
 def times_in(probability: float) -> str:
-    """A probability as "k times in N", N a power of ten; "about" unless it is that to 0.1 %.
+    """A probability as "in k of N cases", N a power of ten; "about" unless it is that to 0.1 %.
 
-    >>> times_in(0.7), times_in(0.85), times_in(0.7 + 0.3 / 9), times_in(1.0)
-    ('7 times in 10', '85 times in 100', 'about 73 times in 100', 'always')
+    >>> times_in(0.7), times_in(0.7 + 0.3 / 9), times_in(1.0)
+    ('in 70 of 100 cases', 'in about 73 of 100 cases', 'always')
     """
     if not 0 <= probability <= 1:
         raise MdrrError(f"{probability} is not a probability")
     if probability in (0.0, 1.0):
         return "always" if probability else "never"
     scarce = min(probability, 1 - probability)
-    for base in (10**digits for digits in range(1, 16)):
+    for base in (10**digits for digits in range(2, 16)):
         times = round(probability * base)
         if 0 < times < base and abs(times / base - probability) <= 0.02 * scarce:
-            text = f"{times:,} time{'s' if times != 1 else ''} in {base:,}"
-            return text if abs(times / base - probability) <= 1e-3 * scarce else f"about {text}"
+            about = "" if abs(times / base - probability) <= 1e-3 * scarce else "about "
+            return f"in {about}{times:,} of {base:,} cases"
     return "almost always" if probability > 0.5 else "almost never"
 
 
@@ -114,10 +114,10 @@ def in_words(design: Design) -> tuple[str, ...]:
         >>> from mdrr.protocols import independent
         >>> smokes = Domain((Attribute("smokes", ("no", "yes")),))
         >>> for sentence in in_words(independent(smokes, p=0.7))[:2]: print(sentence)
-        smokes: your true answer is sent 85 times in 100. 7 times in 10 your device keeps it; \
-otherwise it draws one of the 2 answers blindly, which may be the true one.
-        Whoever sees your report can multiply the odds of anything about you by at most 5.67 \
-(ε = 1.73): what was a fifty-fifty guess becomes at most 85 % sure.
+        smokes: your true answer is sent in 85 of 100 cases. In 70 of 100 cases your device keeps \
+it; otherwise it draws one of the 2 answers blindly, which may be the true one.
+        Somebody who sees your report can guess better about you: a guess that was right with 50 \
+chances in 100 is then right with at most 85 in 100. The odds grow at most 5.7 times (ε = 1.74).
     """
     sentences = [
         f"{name}: your answer is sent as it is, since it is no secret here. ε does not cover it."
@@ -180,7 +180,7 @@ def _cluster_in_words(cluster: Cluster) -> str:
             "blindly, which may be the true one."
         )
     if matrix.reports_cells:
-        return f"{cluster.name}: your true {what} is sent at most {times_in(_sent(matrix))}."
+        return f"{cluster.name}: your true {what} is sent {times_in(_sent(matrix))} at most."
     if isinstance(matrix, Subset):
         few = f"{len(matrix.block)} {'combinations' if joint else 'answers'}"
         return (
@@ -199,18 +199,25 @@ def _cluster_in_words(cluster: Cluster) -> str:
 def _reveals(epsilon: float) -> list[str]:
     if math.isinf(epsilon):
         return ["A report can prove that some answers are not yours: ε is infinite."]
-    factor = math.exp(epsilon)
-    shown = f"{factor:,.3g}" if factor < 1000 else f"{factor:,.0f}" if factor < 1e6 else "a million"
-    bound = "by more than" if factor >= 1e6 else "by at most"
+    factor = math.exp(min(epsilon, 700.0))
+    grow = f"grow at most {_upwards(factor, 10 if factor < 1000 else 1)}"
+    if factor >= 1e6:
+        grow = "can grow more than a million"
     sure = belief(0.5, epsilon).high
-    percent = f"{sure:.0%}".replace("%", " %") if sure < 0.99 else "more than 99 %"
-    becomes = "becomes at most" if sure < 0.99 else "can become"
     sentences = [
-        f"Whoever sees your report can multiply the odds of anything about you {bound} {shown} "
-        f"(ε = {epsilon:.2f}): what was a fifty-fifty guess {becomes} {percent} sure."
+        "Somebody who sees your report can guess better about you: a guess that was right with 50 "
+        "chances in 100 is then right with at most "
+        f"{_upwards(100 * sure, 100 if sure > 0.99 else 1)} in 100. The odds {grow} times "
+        f"(ε = {_upwards(epsilon, 100)})."
     ]
     if belief(_DOUBT, epsilon).high > 0.5:
         sentences.append(
             "This bound is weak: even a guess with 1 chance in 100 can become more likely than not."
         )
     return sentences
+
+
+def _upwards(bound: float, unit: int) -> str:
+    """An upper bound, rounded up to a multiple of 1/unit, as the respondent page shows it."""
+    up = math.ceil(bound * unit - 1e-9)
+    return f"{up // unit:,}" if up % unit == 0 else f"{up / unit:,}"

@@ -69,14 +69,29 @@ export class Words {
       .map((part) => h("p", { ...this.#marks(language), ...attributes }, part.trim()));
   }
 
-  // A number that is an upper bound, rounded up to two digits.
+  // A number that is an upper bound, rounded up to one decimal; from 1,000 on to none.
   atMost(value) {
     if (!Number.isFinite(value)) return "∞";
-    const unit = 10 ** (Math.floor(Math.log10(value)) - 1);
-    return this.number(Math.ceil(value / unit - 1e-9) * unit, { maximumSignificantDigits: 2 });
+    const unit = value < 1000 ? 10 : 1;
+    return this.number(Math.ceil(value * unit - 1e-9) / unit);
   }
 
-  // A probability as a number out of 100, rounded up.
+  // A probability as cases out of 100, or of a larger power of ten; "about" unless it is that to
+  // 0.1 %. The same in Python: mdrr.privacy.times_in.
+  cases(probability) {
+    const scarce = Math.min(probability, 1 - probability);
+    for (let base = 100; base <= 1e15; base *= 10) {
+      const times = Math.round(probability * base);
+      const error = Math.abs(times / base - probability);
+      if ((times > 0 && times < base && error <= 0.02 * scarce) || scarce === 0) {
+        const number = this.number(times);
+        return { chance: error <= 1e-3 * scarce ? number : this.say("about", { number }), base: this.number(base) };
+      }
+    }
+    return { chance: this.number(Math.round(probability) * 100), base: this.number(100) };
+  }
+
+  // A probability that is an upper bound as a number out of 100, rounded up.
   percent(probability) {
     const digits = probability > 0.99 ? 100 : 1;
     return this.number(Math.ceil(probability * 100 * digits - 1e-9) / digits);
@@ -84,6 +99,18 @@ export class Words {
 
   number(value, options = { maximumFractionDigits: 2 }) {
     return new Intl.NumberFormat(this.speaks, options).format(value);
+  }
+
+  // The survey with bins in words, such as "18 to 64", where it gives no words of its own.
+  withBins(survey, design) {
+    const spoken = (question) => {
+      const { edges, categories } = design.attributes.find((a) => a.name === question.name);
+      if (!edges) return question;
+      const labels = question.labels.map((texts, k) => Object.fromEntries(Object.entries(texts).map(
+        ([language, text]) => [language, k < edges.length - 1 && text === categories[k] ? binText(edges.map(Number), k, language) : text])));
+      return { ...question, labels };
+    };
+    return { ...survey, questions: survey.questions.map(spoken) };
   }
 
   #found(texts) {
@@ -95,4 +122,17 @@ export class Words {
   #marks(language) {
     return language === this.language ? {} : { lang: language, dir: direction(language) };
   }
+}
+
+// A bin in words. Between whole edges that are at least 2 apart people answer in whole numbers. The
+// isolating characters keep it together in a line of the other direction.
+function binText(edges, k, language) {
+  const speaks = interfaceLanguage(language);
+  const last = k === edges.length - 2;
+  const whole = edges.every((edge, i) => Number.isInteger(edge) && (i === 0 || edge - edges[i - 1] >= 2));
+  const number = (value) => new Intl.NumberFormat(speaks, { maximumFractionDigits: 20, useGrouping: "min2" }).format(value);
+  const high = whole && !last ? edges[k + 1] - 1 : edges[k + 1];
+  const key = whole ? "binTo" : last ? "binUpTo" : "binUnder";
+  const text = TEXTS[speaks][key].replace("{low}", number(edges[k])).replace("{high}", number(high));
+  return `\u2068${text}\u2069`;
 }

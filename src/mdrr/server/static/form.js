@@ -168,6 +168,11 @@ function drawOnce() {
   return kept;
 }
 
+// What was answered is in this page alone: leaving it before sending loses it.
+window.addEventListener("beforeunload", (event) => {
+  if (state.answers.size > 0 && !state.report && current.view !== "message") event.preventDefault();
+});
+
 // ---- Sending
 
 // What was drawn is received, was refused, or is sent now: the same text, for the same invitation.
@@ -237,7 +242,7 @@ async function open() {
     if (!link.key) throw new Stop("stopped", "noDesign");
     if ((await device.hash(info.blind_key ?? "")) !== link.key) throw new Stop("stopped", "mismatch");
   }
-  Object.assign(state, { info, survey, design, mark, epsilon: epsilonOfDesign(design) });
+  Object.assign(state, { info, survey: words.withBins(survey, design), design, mark, epsilon: epsilonOfDesign(design) });
   if (device.isDrawn(kept)) {
     if (!fits(kept.report, design, mark)) throw new Stop("stopped", "damaged");
     return resume(kept);

@@ -45,9 +45,10 @@ export function upwards(value) {
 
 function countText(design, words) {
   const counts = new Set(design.questionnaires.map((q) => q.clusters.flatMap((c) => c.attributes).length));
-  if (counts.size > 1) return null;
-  const [count] = counts;
   const total = design.attributes.length;
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  if (least < most) return words.own("p", "countBetween", { least, most, total });
+  const [count] = counts;
   return words.own("p", count < total ? "countPicked" : "count", { count, total });
 }
 
@@ -120,14 +121,14 @@ export function risk(state, words, { problem }, actions) {
       total === Infinity
         ? words.own("p", "riskNoLimit")
         : words.own("p", "allText", { factor: words.atMost(Math.exp(total)), epsilon: words.number(upwards(total)),
-          chance: words.percent(believed(0.1, total)) })),
+          chance: words.percent(believed(0.5, total)) })),
     ...(info.invitations === "blind" ? [words.own("h2", "apart"), words.own("p", "apartText")] : []),
     words.own("h2", "consent"),
     ...words.paragraphs(survey.consent),
     h("form", { novalidate: true, autocomplete: "off", onsubmit: prevented(() => actions.send(box.checked)) },
       h("div", { class: problem ? "wrong" : false },
         problem ? h("p", { class: "error", id: "agree-problem" }, problem) : null,
-        h("div", { class: "choice" }, box, words.own("label", "agree", {}, { for: "agree" }))),
+        h("div", { class: "choice" }, box, words.own("label", words.text(survey.consent) ? "agreeThis" : "agree", {}, { for: "agree" }))),
       words.own("button", "send", {}, { class: "main" })),
   ].filter(Boolean);
 }
@@ -140,10 +141,10 @@ function risks({ attributes, matrix }, words) {
   const worst = epsilon(ratio(matrix));
   return [
     attributes.length > 1 ? words.own("p", "together") : null,
-    words.own("p", key, { chance: words.percent(chance ?? 0), codes: words.number(outcomes(matrix)) }),
+    words.own("p", key, { ...words.cases(chance ?? 0), codes: words.number(outcomes(matrix)) }),
     worst === Infinity
       ? words.own("p", "riskNoLimit")
-      : words.own("p", "riskOdds", { factor: words.atMost(Math.exp(worst)) }),
+      : words.own("p", "riskOdds", { factor: words.atMost(Math.exp(worst)), chance: words.percent(believed(0.5, worst)) }),
   ].filter(Boolean);
 }
 
