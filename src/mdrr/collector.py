@@ -185,8 +185,6 @@ class Asked:
                 "this survey needs an invitation, and the link has none. Use the whole link you "
                 "got, between quotes"
             )
-        if kind != "none" and not _INVITATION.fullmatch(link.invitation or ""):
-            raise CollectorError("your link is incomplete: copy the whole of it, between quotes")
         return cls(survey, design, kind, length, key)
 
 
@@ -265,6 +263,8 @@ def check_invitation(asked: Asked, link: Link, client: Any) -> None:
         client: an `httpx.Client`.
     """
     httpx = require("httpx", "server")
+    if asked.invitations != "none" and not _INVITATION.fullmatch(link.invitation or ""):
+        raise CollectorError("your link is incomplete: copy the whole of it, between quotes")
     if asked.invitations != "required":
         return
     try:

@@ -263,7 +263,7 @@ def test_preview_shows_questions_plan_and_privacy(draft):
         "One person spends ε = ",
         "a typical count errs by",
         "One forged answer adds at most",
-        "Whoever sees your report",
+        "Somebody who sees your report",
     ):
         assert part in shown
     assert "has no texts in 'de'" in refusal("survey preview survey.toml --language de")

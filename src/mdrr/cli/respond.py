@@ -107,8 +107,8 @@ def _answer(
         published, before = asked.design.to_dict(), kept.report()
         words = words_of(shown.questions)
         if before is None:
-            _somebody_else(asked, kept)
             check_invitation(asked, link, client)
+            _somebody_else(asked, kept)
             _introduce(shown, asked)
             ticket = _ticket(asked, link, client, kept)
             so_far = f"{kept.sent_so_far()}. {STILL}"
