@@ -12,7 +12,9 @@ from mdrr.response import Report
 from mdrr.server.blind import key_hash, to_text
 from tests.server.cases import DESIGN, SAMPLED, SURVEY
 
-LINK = Link("https://example.org", "abcdefgh", DESIGN.fingerprint, "secret-invitation")
+LINK = Link(
+    "https://example.org", "abcdefgh", DESIGN.fingerprint, "secret-invitation".ljust(43, "x")
+)
 
 
 def offered(**changes: object) -> dict:

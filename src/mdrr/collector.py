@@ -35,6 +35,10 @@ class CollectorError(MdrrError):
     """A collector that cannot be reached, or that says something it should not."""
 
 
+class UninvitedError(CollectorError):
+    """A link without the invitation that its survey needs."""
+
+
 @dataclass(frozen=True)
 class Link:
     """A respondent's link. What is after `#` never leaves the device by itself.
@@ -181,7 +185,7 @@ class Asked:
         if not fits or kind not in ("none", "required", "blind"):
             raise CollectorError("the collector's survey cannot be read. Tell its owner")
         if kind != "none" and link.invitation is None:
-            raise CollectorError(
+            raise UninvitedError(
                 "this survey needs an invitation, and the link has none. Use the whole link you "
                 "got, between quotes"
             )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 EXAMPLE = "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"
 _ATTEMPTS = 8
 _SECONDS = 30.0
+_INVITED = "this survey needs invitations. Name the file of their links with --invitations FILE"
 
 
 def crowd(
@@ -52,20 +53,21 @@ def crowd(
 ) -> None:
     """Let simulated people answer a survey over HTTP; their true answers are in a file."""
     httpx = require("httpx", "server")
-    from mdrr.collector import Link, fetch
+    from mdrr.collector import Link, UninvitedError, fetch
 
     links = [Link.parse(url)]
     if invitations is not None:
         links = [Link.parse(line) for line in invitations.read_text(encoding="utf-8").split()]
     with httpx.Client(timeout=30.0) as client:
-        asked = fetch(replace(links[0], invitation=links[0].invitation or "later"), client)
+        try:
+            asked = fetch(links[0], client)
+        except UninvitedError:
+            raise MdrrError(_INVITED) from None
     people = _people(data, asked.design)
     if invitations is not None:
         n = min(n or len(links), len(links))
     elif asked.invitations != "none":
-        raise MdrrError(
-            "this survey needs invitations. Name the file of their links with --invitations FILE"
-        )
+        raise MdrrError(_INVITED)
     source = None if seed is None else str(seed)
     if not as_json:
         step("A simulation: these people exist only in a file.")
