@@ -271,7 +271,7 @@ def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
         main = Path("main.txt").read_text().split()
         assert Link.parse(main[0]).fingerprint == made["fingerprint"] != frozen.design.fingerprint
         time.sleep(1.1)  # the server shows a survey as it was at most a second ago
-        assert "another design" in refusal("crowd", links[-1], "--data", "people.csv")
+        assert "first part of the survey" in refusal("crowd", links[-1], "--data", "people.csv")
         sent = answer("crowd", main[0], "--data", "people.csv", "--invitations", "main.txt")
         assert (sent["answered"], sent["refused"]) == (200, 300)
         found = answer("survey status survey.json")
