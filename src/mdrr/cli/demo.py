@@ -196,7 +196,7 @@ def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None
     frozen = freeze(adult_survey(), design)
     with tempfile.TemporaryDirectory(prefix="mdrr-demo-") as folder:
         database = f"sqlite:///{Path(folder, 'answers.db')}"
-        with opened(database) as store:
+        with opened(database, new=True) as store:
             store.create(frozen)
             store.open(frozen.id)
             say("A server opens the survey, and everyone answers it over HTTP")
