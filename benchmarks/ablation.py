@@ -105,7 +105,6 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
         "auto without drawing to unbiased tables": _without(assisted=_undrawn),
         "auto without the check on halves": _without(confirmed=_unconfirmed),
         "auto without records in the joint": _without(_KNOWN=2.0),
-        "auto without last passes over the reports": _without(_PASSES=0),
         WHOLE: _method("auto"),
     }
 )
