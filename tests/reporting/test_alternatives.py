@@ -18,7 +18,7 @@ from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.planning import plan, predict
 from mdrr.plots.style import percent
 from mdrr.reporting import alternatives as module
-from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives
+from mdrr.reporting.alternatives import MOST_ATTRIBUTES, OWN, Alternatives, alternatives, distinct
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
@@ -50,11 +50,12 @@ def test_designs_are_the_plans_candidates_in_its_order() -> None:
 
 
 def test_designs_that_ask_the_same_are_listed_once() -> None:
-    design = mdrr.independent(DOMAIN, epsilon=9.0)
-    proposed = {c.name for c in plan(DOMAIN, n=N, epsilon=design.epsilon).candidates}
-    assert {"joint", "sampled 4"} <= proposed
-    names = names_in(alternatives(design, N))
-    assert len({"joint", "sampled 4"} & set(names)) == 1
+    found = plan(DOMAIN, n=N, epsilon=9.0)
+    twice = [*found.candidates, *(replace(c, name=f"again {c.name}") for c in found.candidates)]
+    names = [c.name for c in distinct(replace(found, candidates=tuple(twice)))]
+    assert {"joint", "independent", "sampled 2"} <= set(names)
+    assert not any(name.startswith("again") for name in names)
+    assert "sampled 4" not in {c.name for c in found.candidates}, "it is joint"
 
 
 @pytest.mark.parametrize(
