@@ -24,6 +24,8 @@ ANYBODY = {
     ("POST", "/api/surveys/{survey}/sign"),
     ("GET", "/api/surveys/{survey}/results"),
     ("GET", "/api/surveys/{survey}/results/reports.parquet"),
+    ("GET", "/api/surveys/{survey}/results/survey.json"),
+    ("GET", "/r/{survey}"),
 }
 """What needs no token. A new route is the owner's, or it is listed here with a test below."""
 BODIES = {
@@ -142,6 +144,8 @@ def test_what_is_not_published_is_not_read(lite):
         path = f"/api/surveys/{id}"
         assert lite.client.get(f"{path}/results").status_code == 404
         assert lite.client.get(f"{path}/results/reports.parquet").status_code == 404
+        assert lite.client.get(f"{path}/results/survey.json").status_code == 404
+        assert lite.client.get(f"/r/{id}").status_code == 404
         assert lite.client.get(path).status_code == (404 if kind == "draft" else 200)
     text = lite.client.get("/metrics").text
     assert not any(id in text for id in lite.ids.values())
