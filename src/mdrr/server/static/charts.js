@@ -30,8 +30,14 @@ function clean(node, known) {
 // How wide a chart may be in its place.
 export const wide = (place) => Math.max(160, Math.min(640, Math.floor((place.clientWidth - 60) / 20) * 20));
 
-// Put a chart in its place.
+// Put a chart in its place. If its labels make it a little wider than that, it shrinks; else it can be scrolled.
 export function draw(place, svg) {
+  const room = place.clientWidth;
+  const width = parseFloat(svg.getAttribute("width"));
+  if (width > room && width < 1.2 * room) {
+    svg.setAttribute("width", room);
+    svg.removeAttribute("height");
+  }
   place.replaceChildren(svg);
   scrolling(place);
 }
