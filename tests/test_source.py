@@ -84,7 +84,8 @@ def test_given_bytes_are_used_once_and_run_out():
 
 MAY_DRAW = {
     "urandom": ("source.py",),
-    # Names of files, passwords, tokens, ids of surveys and answers, blinding factors.
+    # Names of files, passwords, tokens, ids of surveys and answers, blinding factors, the order of
+    # published reports, the seed of a simulation.
     "secrets": (
         "respondent.py",
         "files/",
@@ -92,7 +93,9 @@ MAY_DRAW = {
         "frozen.py",
         "collector.py",
         "server/blind.py",
-        "server/store.py",
+        "server/held.py",
+        "server/order.py",
+        "cli/demo.py",
     ),
     # Simulations.
     "SeededSource": ("source.py", "__init__.py", "cli/randomize.py", "cli/demo.py", "cli/crowd.py"),
