@@ -241,6 +241,7 @@ def test_links_to_the_pilot_become_links_to_the_main_survey(opened, page, contex
     main = main_survey(store.tally(held.phase(1)), made.design, people=9, epsilon=3.0).design
     store.start_phase(made.id, main)
     page.goto(f"{url}/d/{made.id}#token={token}")
+    page.wait_for_selector("#changing summary")
     page.focus("#changing summary")  # with the keyboard: charts still push the page about
     page.keyboard.press("Enter")
     page.fill("#old", "hello")
