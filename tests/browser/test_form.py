@@ -424,6 +424,8 @@ def test_labels_that_the_link_does_not_promise_are_refused(page, collector):
 def test_a_link_may_leave_the_words_open(page, collector):
     page.goto(collector.link(words=""))
     page.wait_for_selector("form")
+    assert "not the one your link promises" not in page.inner_text("body")
+    assert page.locator("form button.main").count() == 1
 
 
 @pytest.mark.parametrize("mark", ["", "abc", "Z" * 64])

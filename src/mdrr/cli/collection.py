@@ -140,7 +140,10 @@ def open_(
         print_text(f"Wrote {links} to {file}, one per person. Only you can read it.")
         if fewer := shortfall(held, held.phases[0], len(tokens)):
             note(f"Invited: {fewer} 'mdrr survey invite' makes more invitations")
-    print_text(f"Serve it with: mdrr serve --database {store.name}{_port(base)}")
+    if store.name == database:
+        print_text(f"Serve it with: mdrr serve --database {database}{_port(base)}")
+    else:
+        print_text(f"Serve it with mdrr serve{_port(base)} and the same --database.")
 
 
 def owner(

@@ -20,8 +20,6 @@ from mdrr.cli.inputs import load_frozen
 from mdrr.cli.screen import counted, print_text
 from mdrr.errors import MdrrError
 
-_FILE = "sqlite:///"
-
 
 def page(
     name: SurveyName,
@@ -84,14 +82,15 @@ def _promised(name: str, database: str) -> tuple[str, str]:
 
     A survey that is in no database yet is as its file says.
     """
+    from mdrr.server.schema import database_file, masked
+
     id = survey_id(name)
-    if not database.startswith(_FILE) or Path(database.removeprefix(_FILE)).exists():
+    file = database_file(database)
+    if file is None or file.exists():
         with opened(database) as store:
             if (held := store.survey(id)) is not None:
                 return id, held.link().partition("#")[2]
     if not Path(name).is_file():
-        from mdrr.server.schema import masked
-
         raise MdrrError(f"there is no survey {id} in {masked(database)}. Name it with --database")
     frozen = load_frozen(Path(name))
     return id, f"design={frozen.design.fingerprint}&words={frozen.words}"

@@ -129,9 +129,9 @@ def sign_routes(store: Store) -> APIRouter:
         """Whether an invitation can be used, so that nobody answers in vain. Marks nothing."""
         if not turns.take(survey):
             raise HTTPException(429, "Too many ask at once; answer without asking first.")
-        why = good(store.engine, survey, token_hash(held.invitation))
-        if why is not None:
-            raise HTTPException(*REFUSALS[why])
+        refused = good(store.engine, survey, token_hash(held.invitation))
+        if refused is not None:
+            raise HTTPException(*REFUSALS[refused])
         return {"good": True}
 
     @router.post(
