@@ -17,6 +17,7 @@ from mdrr.server.blind import new_signing_key
 from mdrr.source import SeededSource
 from mdrr.survey import Survey
 from tests.browser.conftest import OUT
+from tests.browser.walk import until
 from tests.server.cases import body, running
 
 SURVEY = Survey.from_toml("""
@@ -169,7 +170,8 @@ def test_the_dashboard_follows_the_answers(survey, page):
     before = card.inner_text()
     people.answer(50)
     page.wait_for_selector(has("answers", "350"))
-    page.wait_for_function(
+    until(
+        page,
         "before => [...document.querySelectorAll('#margins figure')]"
         ".find((each) => each.innerText.includes('Do you smoke?')).innerText !== before",
         arg=before,
@@ -183,7 +185,7 @@ def test_the_dashboard_follows_the_answers(survey, page):
     page.set_viewport_size({"width": 320, "height": 700})
     page.emulate_media(color_scheme="dark")
     for name in ("arrivals", "sent", "compared-chart"):  # drawn anew for the width there is
-        page.wait_for_function("name => document.getElementById(name).scrollWidth <= 320", arg=name)
+        until(page, "name => document.getElementById(name).scrollWidth <= 320", arg=name)
     assert widest(page) <= 0
     assert violations(page) == []
     page.screenshot(path=OUT / "dashboard-phone-dark.png", full_page=True)
@@ -230,7 +232,7 @@ def test_a_wrong_token_opens_nothing(survey, page):
     for link in ("#token=wrong", "#token=ünï", ""):
         page.goto("about:blank")
         page.goto(f"{url}/d/{made.id}{link}")
-        page.wait_for_function("() => document.getElementById('message').textContent !== ''")
+        until(page, "() => document.getElementById('message').textContent !== ''")
         assert page.inner_text("main").startswith("This link does not open the dashboard: use the")
         assert page.inner_text("h1") == "Your survey"
         assert not page.is_visible("#shown")

@@ -142,9 +142,7 @@ def test_the_keyboard_is_enough(page, collector):
     to("button.main")
     page.keyboard.press("Enter")
     for i, place in enumerate(CHOICES.values(), start=1):
-        page.wait_for_function(
-            f"document.querySelector('.caption')?.textContent === 'Question {i} of 6'"
-        )
+        page.wait_for_selector(f".caption:text-is('Question {i} of 6')")
         assert page.evaluate("document.activeElement.tagName") == "H1"
         to("#answer-0")
         page.keyboard.press("Space")

@@ -11,7 +11,7 @@ from mdrr.planning import main_survey, pool
 from mdrr.server.blind import key_hash, new_signing_key
 from tests.browser.conftest import OUT
 from tests.browser.test_dashboard import SURVEY, People, has, violations, widest
-from tests.browser.walk import forward, heading
+from tests.browser.walk import forward, heading, until
 from tests.server.cases import running
 
 
@@ -34,9 +34,8 @@ def look(page, name: str) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     for screen, width in (("desktop", 1280), ("phone", 390)):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(  # drawn anew for the width there is
-            "() => document.getElementById('arrivals').scrollWidth <= innerWidth", timeout=30_000
-        )
+        # drawn anew for the width there is
+        until(page, "() => document.getElementById('arrivals').scrollWidth <= innerWidth")
         assert violations(page) == [], (name, screen)
         assert widest(page) <= 0, (name, screen)
         page.screenshot(path=OUT / f"{name}-{screen}.png", full_page=True)
@@ -201,7 +200,8 @@ def test_from_the_pilot_to_the_published_main_survey(opened, page):
         assert set(page.locator(".which").all_inner_texts()) == {words}
         table = estimate(tally, design).table("smokes")
         wanted = dict(zip(("Never", "Now and then", "Every day"), table.values, strict=True))
-        page.wait_for_function(
+        until(
+            page,
             "wanted => [...document.querySelectorAll('#margins figure tr')].some((row) => "
             "row.innerText.includes('Never') && row.innerText.includes(wanted))",
             arg=f"{100 * wanted['Never']:.1f}",

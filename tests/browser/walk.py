@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 
 from tests.browser.collector import QUESTIONS
@@ -57,6 +58,14 @@ def kept(page) -> dict:
     return json.loads(text)
 
 
+def until(page, expression: str, arg=None, seconds: float = 30) -> None:
+    """Wait for a function of the page to be true. Playwright's own waiting needs eval."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression, arg):
+        assert time.monotonic() < end, f"never true: {expression}"
+        page.wait_for_timeout(50)
+
+
 def heading(page) -> str:
     return page.inner_text("h1")
 
@@ -110,3 +119,27 @@ def send(page, look: Callable[[str], None] = lambda _: None) -> None:
     page.check("#agree")
     forward(page)
     page.wait_for_selector(".panel:not(.sending)")
+
+
+DONE = "An answer was already made on this device"
+
+
+def shown(page) -> dict[str, tuple[str, str]]:
+    """What the last page says of each question: answered, sent."""
+    found = {}
+    for box in page.locator(".exchange").all():
+        name = next(
+            q["name"] for q in QUESTIONS if q["text"]["en"] == box.locator("h3").inner_text()
+        )
+        values = box.locator("dd").all_inner_texts()
+        found[name] = (values[0], values[-1])
+    return found
+
+
+def refused(page, collector, link: str) -> str:
+    """The page asks nothing and sends nothing; what it says."""
+    page.goto(link)
+    page.wait_for_selector(".panel p")
+    assert page.locator("form, fieldset, button").count() == 0
+    assert collector.bodies == []
+    return page.inner_text("main")
