@@ -1,0 +1,1 @@
+"""Prio3: aggregators sum hidden vectors and are shown, without seeing them, that they are valid."""

@@ -1,0 +1,101 @@
+"""Field arithmetic, transforms and bytes, against Python's integers."""
+
+import random
+
+import numpy as np
+import pytest
+
+from mdrr.errors import ProtocolError
+from mdrr.securesum.prio3 import xof
+from mdrr.securesum.prio3.field import FIELD64, FIELD128, Field
+from mdrr.securesum.prio3.flp import transform
+from tests.securesum.prio3 import plain
+
+TINY = Field(17, generator=3, order=16, size=1)
+SMALL = Field(97, generator=28, order=32, size=1)
+NEARLY = Field(2**127 - 1, generator=2**127 - 2, order=2, size=16)
+FIELDS = pytest.mark.parametrize("field", [TINY, SMALL, FIELD64, FIELD128, NEARLY])
+
+
+def numbers(field: Field, seed: int, count: int = 60) -> list[int]:
+    """Random numbers after those on which words carry and borrow."""
+    p, draw = field.modulus, random.Random(seed)
+    edges = [0, 1, 2, p - 1, p - 2, p // 2, p // 2 + 1, 2**32 % p, (2**64 - 1) % p, 2**64 % p]
+    return edges + [draw.randrange(p) for _ in range(count)]
+
+
+@FIELDS
+def test_arithmetic_is_that_of_integers(field: Field) -> None:
+    p, a, b = field.modulus, numbers(field, 1), numbers(field, 2)
+    left, right = field.elements(a)[:, None], field.elements(b)  # every pair of them
+    pairs = [(x, y) for x in a for y in b]
+    assert field.ints(field.add(left, right)) == [(x + y) % p for x, y in pairs]
+    assert field.ints(field.subtract(left, right)) == [(x - y) % p for x, y in pairs]
+    assert field.ints(field.multiply(left, right)) == [x * y % p for x, y in pairs]
+    assert field.ints(field.total(right)) == [sum(b) % p]
+    assert field.ints(field.dot(field.elements(a), right)) == [
+        sum(x * y for x, y in zip(a, b, strict=True)) % p
+    ]
+
+
+@pytest.mark.parametrize("field", [SMALL, FIELD64, FIELD128])
+@pytest.mark.parametrize("size", [1, 2, 8, 16])
+def test_transform_evaluates_at_roots_of_unity(field: Field, size: int) -> None:
+    p, coefficients = field.modulus, numbers(field, 3)[:size]
+    given = field.elements(coefficients)[None]
+    roots = field.roots(2 * size)
+    expected = [plain.value(coefficients, root, p) for root in roots]
+    assert field.ints(transform(field, given)) == expected[::2]
+    assert field.ints(transform(field, given, shifted=True)) == expected[1::2]
+    assert np.array_equal(transform(field, transform(field, given), inverse=True), given)
+
+
+@FIELDS
+def test_bytes_are_little_endian_and_read_back(field: Field) -> None:
+    given = numbers(field, 4)
+    packed = field.pack(field.elements(given)[None])
+    assert packed.tobytes() == b"".join(x.to_bytes(field.size, "little") for x in given)
+    assert field.ints(field.unpack(packed)) == given
+
+
+@FIELDS
+def test_numbers_outside_the_field_are_seen(field: Field) -> None:
+    p = field.modulus
+    given = [0, p - 1, p, 256**field.size - 1]
+    octets = np.frombuffer(b"".join(x.to_bytes(field.size, "little") for x in given), np.uint8)
+    found = field.is_reduced(field.unpack(octets[None]))
+    assert found.tolist() == [[True, True, False, False]]
+
+
+@pytest.mark.parametrize(
+    ("modulus", "generator", "order", "size"),
+    [(16, 3, 2, 1), (257, 3, 256, 1), (17, 3, 32, 1), (17, 4, 16, 1), (17, 3, 12, 1)],
+)
+def test_what_is_no_such_field_is_refused(
+    modulus: int, generator: int, order: int, size: int
+) -> None:
+    with pytest.raises(ProtocolError):
+        Field(modulus, generator, order, size)
+
+
+def test_a_root_of_too_high_an_order_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="no root of order 64"):
+        SMALL.roots(64)
+
+
+@pytest.mark.parametrize("field", [TINY, SMALL, FIELD64])
+def test_draws_outside_the_field_are_dropped_and_later_ones_move_up(field: Field) -> None:
+    seeds = np.arange(96, dtype=np.uint8).reshape(3, 32)
+    drawn = xof.expand(field, seeds, b"tag", [b"a", b"b", b"c"], 40)
+    mask = 2 ** field.modulus.bit_length() - 1
+    for row, seed, binder in zip(drawn, seeds, (b"a", b"b", b"c"), strict=True):
+        source, expected = xof.stream(seed.tobytes(), b"tag", binder), []
+        while len(expected) < 40:
+            x = int.from_bytes(source.read(field.size), "little") & mask
+            expected += [x] if x < field.modulus else []
+        assert field.ints(row) == expected
+
+
+def test_a_long_tag_is_refused() -> None:
+    with pytest.raises(ProtocolError, match="a tag of 65536 bytes"):
+        xof.stream(bytes(32), bytes(2**16), b"")

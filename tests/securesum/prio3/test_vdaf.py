@@ -1,0 +1,269 @@
+"""Prio3 against the draft's vectors, good and bad, and against messages that are not as sent."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mdrr.errors import ProtocolError
+from mdrr.securesum.prio3 import vdaf, xof
+from mdrr.securesum.prio3.bits import Bits, Count, histogram, multihot, sum_vec
+from mdrr.securesum.prio3.field import FIELD64, FIELD128, Octets
+from mdrr.securesum.prio3.scheme import Prio3
+from mdrr.source import SeededSource
+
+FOLDER = Path(__file__).resolve().parents[3] / "vectors" / "vdaf"
+RUNS = sorted(path.stem for path in FOLDER.glob("Prio3*.json"))
+KEY = bytes(range(32))
+
+
+def circuit(name: str, run: dict[str, Any]) -> Bits | Count:
+    kind = name.split("_")[0]
+    if kind == "Prio3Count":
+        return Count()
+    length, chunk = run["length"], run["chunk_length"]
+    if kind == "Prio3Histogram":
+        return histogram(length, chunk)
+    if kind == "Prio3MultihotCountVec":
+        return multihot(length, run["max_weight"], chunk)
+    if kind == "Prio3SumVec":
+        return sum_vec(length, run["max_measurement"], chunk)
+    return sum_vec(length, run["max_measurement"], chunk, FIELD64, 0xFFFFFFFF)
+
+
+def test_the_folder_holds_every_kind_good_and_bad() -> None:
+    assert len(RUNS) == 20
+    assert sum("_bad_" in name for name in RUNS) == 8
+
+
+def test_the_stream_is_the_drafts() -> None:
+    case = json.loads((FOLDER / "XofTurboShake128.json").read_text())
+    tag, binder = bytes.fromhex(case["dst"]), bytes.fromhex(case["binder"])
+    seed = np.frombuffer(bytes.fromhex(case["seed"]), np.uint8)[None]
+    assert xof.derive(seed, tag, [binder]).tobytes().hex() == case["derived_seed"]
+    numbers = xof.expand(FIELD128, seed, tag, [binder], case["length"])
+    assert FIELD128.pack(numbers).tobytes().hex() == case["expanded_vec_field128"]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_of_the_draft_step_by_step(name: str) -> None:
+    """Every operation gives the recorded bytes, or fails where the vector says that it must."""
+    run = json.loads((FOLDER / f"{name}.json").read_text())
+    prio3 = Prio3(circuit(name, run), run["shares"], 3 if "Multiproof" in name else 1)
+    ctx, reports, sizes = bytes.fromhex(run["ctx"]), run["reports"], prio3.sizes
+    states: dict[tuple[int, int], vdaf.VerifyState] = {}
+    outputs: dict[int, list[Any]] = {k: [] for k in range(prio3.shares)}
+    aggregates: list[bytes] = []
+    assert run["operations"]
+    for step in run["operations"]:
+        i, k, succeeds = step.get("report_index", 0), step.get("aggregator_id", 0), step["success"]
+        report = reports[i]
+        nonce = read(report["nonce"], vdaf.NONCE)
+        if step["operation"] == "shard":
+            rand = read(report["rand"], sizes.rand)
+            public, shares = vdaf.shard(prio3, ctx, [report["measurement"]], nonce, rand)
+            assert public.tobytes().hex() == report["public_share"]
+            assert [share.tobytes().hex() for share in shares] == report["input_shares"]
+        elif step["operation"] == "verify_init":
+            size = sizes.helper_share if k else sizes.leader_share
+            state, sent = vdaf.verify_init(
+                prio3, bytes.fromhex(run["verify_key"]), ctx, k, nonce,
+                read(report["public_share"], sizes.public_share),
+                read(report["input_shares"][k], size),
+            )  # fmt: skip
+            states[i, k] = state
+            assert (not state.refused.any()) == succeeds
+            recorded = report["verifier_shares"][0][k : k + 1]
+            assert not recorded or [sent.tobytes().hex()] == recorded
+        elif step["operation"] == "verifier_shares_to_message":
+            given = [read(one, sizes.verifier_share) for one in report["verifier_shares"][0]]
+            message, refused = vdaf.verifier_shares_to_message(prio3, ctx, given)
+            assert (not refused.any()) == succeeds
+            if succeeds:
+                assert message.tobytes().hex() == report["verifier_messages"][0]
+        elif step["operation"] == "verify_next":
+            message = read(report["verifier_messages"][0], sizes.verifier_message)
+            output, refused = vdaf.verify_next(prio3, states[i, k], message)
+            assert (not refused.any()) == succeeds
+            if succeeds:
+                packed = prio3.circuit.field.pack(output).tobytes().hex()
+                assert packed == report["out_shares"][k]
+                outputs[k].append(output)
+            else:
+                assert not output.any()
+        elif step["operation"] == "aggregate":
+            share = None
+            for output in outputs[k]:
+                share = vdaf.aggregate(prio3, output, np.array([True]), share)
+            assert share is not None
+            assert share.hex() == run["agg_shares"][k]
+            aggregates.append(share)
+        else:
+            assert step["operation"] == "unshard"
+            assert vdaf.unshard(prio3, aggregates) == run["agg_result"]
+
+
+def read(text: str, size: int) -> Octets:
+    return vdaf.rows([bytes.fromhex(text)], size)
+
+
+HISTOGRAM = Prio3(histogram(5, 2), shares=3)
+ANSWERS = [0, 4, 4, 2]
+
+
+def random_rows(n: int, size: int, seed: int) -> Octets:
+    return np.frombuffer(SeededSource(seed).read(n * size), np.uint8).reshape(n, size).copy()
+
+
+def sharded(prio3: Prio3 = HISTOGRAM, answers: Any = None) -> tuple[Octets, Octets, list[Octets]]:
+    answers = ANSWERS if answers is None else answers
+    nonces = random_rows(len(answers), vdaf.NONCE, 1)
+    rand = random_rows(len(answers), prio3.sizes.rand, 2)
+    return nonces, *vdaf.shard(prio3, b"ctx", answers, nonces, rand)
+
+
+def verified(
+    nonces: Octets,
+    public: Octets,
+    shares: list[Octets],
+    prio3: Prio3 = HISTOGRAM,
+    keys: tuple[bytes, ...] = (KEY,) * 3,
+    ctx: bytes = b"ctx",
+) -> tuple[list[int], Any]:
+    """The whole verification: what is refused, and the result over the rest."""
+    said = [
+        vdaf.verify_init(prio3, keys[k], ctx, k, nonces, public, share)
+        for k, share in enumerate(shares)
+    ]
+    messages, refused = vdaf.verifier_shares_to_message(prio3, ctx, [sent for _, sent in said])
+    ends = [vdaf.verify_next(prio3, state, messages) for state, _ in said]
+    before = [state.refused for state, _ in said]
+    refused = vdaf.first_reason(*before, refused, *(late for _, late in ends))
+    aggregates = [vdaf.aggregate(prio3, output, refused == 0) for output, _ in ends]
+    return refused.tolist(), vdaf.unshard(prio3, aggregates)
+
+
+def test_three_aggregators_sum_what_people_answered() -> None:
+    nonces, public, shares = sharded()
+    assert verified(nonces, public, shares) == ([0, 0, 0, 0], [1, 0, 1, 0, 2])
+
+
+def test_a_number_outside_the_field_refuses_one_report_and_no_other() -> None:
+    nonces, public, shares = sharded()
+    shares[0][1, 16:32] = 255
+    assert verified(nonces, public, shares) == ([0, vdaf.MALFORMED, 0, 0], [1, 0, 1, 0, 1])
+
+
+def test_a_verifier_share_outside_the_field_refuses_its_report() -> None:
+    nonces, public, shares = sharded()
+    sent = [
+        vdaf.verify_init(HISTOGRAM, KEY, b"ctx", k, nonces, public, share)[1]
+        for k, share in enumerate(shares)
+    ]
+    sent[2][3, :16] = 255
+    refused = vdaf.verifier_shares_to_message(HISTOGRAM, b"ctx", sent)[1]
+    assert refused.tolist() == [0, 0, 0, vdaf.MALFORMED]
+
+
+@pytest.mark.parametrize("place", range(0, 16 * 5, 16))
+def test_every_number_of_the_vector_is_covered_by_the_proof(place: int) -> None:
+    nonces, public, shares = sharded()
+    shares[0][2, place] ^= 1
+    refused, totals = verified(nonces, public, shares)
+    assert refused == [0, 0, vdaf.INVALID, 0]
+    assert totals == [1, 0, 1, 0, 1]
+
+
+def test_shares_of_two_reports_do_not_go_together() -> None:
+    nonces, public, shares = sharded()
+    shares[1][[1, 2]] = shares[1][[2, 1]]  # both answered the same
+    assert verified(nonces, public, shares)[0] == [0, vdaf.INVALID, vdaf.INVALID, 0]
+
+
+@pytest.mark.parametrize("changed", ["nonce", "key", "ctx", "public"])
+def test_what_the_proof_is_bound_to(changed: str) -> None:
+    nonces, public, shares = sharded()
+    keys, ctx = (KEY,) * 3, b"ctx"
+    if changed == "nonce":
+        nonces[:, 0] ^= 1
+    if changed == "key":
+        keys = (KEY, KEY, bytes(32))
+    if changed == "ctx":
+        ctx = b"another"
+    if changed == "public":
+        public[:, 40] ^= 1
+    refused, totals = verified(nonces, public, shares, keys=keys, ctx=ctx)
+    assert refused == [vdaf.INVALID] * 4
+    assert totals == [0] * 5
+
+
+def test_a_verifier_message_that_was_changed_is_a_mismatch() -> None:
+    nonces, public, shares = sharded()
+    state, _ = vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 0, nonces, public, shares[0])
+    messages = state.seeds.copy()
+    messages[1, 0] ^= 1
+    output, refused = vdaf.verify_next(HISTOGRAM, state, messages)
+    assert refused.tolist() == [0, vdaf.MISMATCH, 0, 0]
+    assert not output[1].any()
+    assert output[0].any()
+
+
+def test_every_refusal_has_words() -> None:
+    assert set(vdaf.REASONS) == {vdaf.MALFORMED, vdaf.INVALID, vdaf.MISMATCH, vdaf.UNUSABLE}
+
+
+def test_whole_batches_of_the_wrong_form_are_errors() -> None:
+    nonces, public, shares = sharded()
+    for wrong in (nonces[:, :15], nonces[:3], nonces.astype(np.int64)):
+        with pytest.raises(ProtocolError, match="expected"):
+            vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 0, wrong, public, shares[0])
+    with pytest.raises(ProtocolError, match="input shares of uint8"):
+        vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 1, nonces, public, shares[0])
+    with pytest.raises(ProtocolError, match="aggregator 3 of 3"):
+        vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 3, nonces, public, shares[0])
+    with pytest.raises(ProtocolError, match="key of 5 bytes"):
+        vdaf.verify_init(HISTOGRAM, b"short", b"ctx", 0, nonces, public, shares[0])
+    with pytest.raises(ProtocolError, match="2 verifier shares of 3"):
+        vdaf.verifier_shares_to_message(HISTOGRAM, b"ctx", [nonces, nonces])
+    with pytest.raises(ProtocolError, match="message 1 has 3 bytes where 2"):
+        vdaf.rows([b"ab", b"abc"], 2)
+
+
+def test_aggregate_shares_are_read_with_care() -> None:
+    size = HISTOGRAM.sizes.aggregate_share
+    assert vdaf.unshard(HISTOGRAM, [bytes(size)] * 3) == [0] * 5
+    with pytest.raises(ProtocolError, match="2 aggregate shares of 3"):
+        vdaf.unshard(HISTOGRAM, [bytes(size)] * 2)
+    with pytest.raises(ProtocolError, match="outside the field"):
+        vdaf.unshard(HISTOGRAM, [b"\xff" * size, bytes(size), bytes(size)])
+    with pytest.raises(ProtocolError, match="79 bytes where 80"):
+        vdaf.unshard(HISTOGRAM, [bytes(size - 1), bytes(size), bytes(size)])
+
+
+@pytest.mark.parametrize(
+    ("given", "answers"),
+    [(histogram(5, 2), [5]), (histogram(5, 2), [-1]), (Count(), [2]),
+     (sum_vec(2, 9, 3), [[1, 10]]), (multihot(4, 2, 2), [[1, 1, 1, 0]])],
+)  # fmt: skip
+def test_a_measurement_out_of_range_is_not_sharded(given: Bits | Count, answers: Any) -> None:
+    prio3 = Prio3(given)
+    with pytest.raises(ProtocolError, match="not from 0 to"):
+        sharded(prio3, answers)
+
+
+@pytest.mark.parametrize(("shares", "proofs"), [(1, 1), (256, 1), (2, 0), (2, 256)])
+def test_too_few_or_too_many_aggregators_or_proofs(shares: int, proofs: int) -> None:
+    with pytest.raises(ProtocolError, match="2 to 255 aggregators"):
+        Prio3(Count(), shares, proofs)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: histogram(0, 1), lambda: histogram(3, 0), lambda: sum_vec(3, 0, 1),
+     lambda: sum_vec(1, 2**64, 1, FIELD64)],
+)  # fmt: skip
+def test_circuits_that_cannot_be(make: Any) -> None:
+    with pytest.raises(ProtocolError):
+        make()
