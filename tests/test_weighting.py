@@ -7,8 +7,10 @@ from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation import adjust, product
 from mdrr.frames import randomize, tally
 from mdrr.protocols import clustered, independent, sampled
+from mdrr.randomizer import randomize_codes
 from mdrr.report_frames import report_codes
 from mdrr.source import SeededSource
+from mdrr.tallies import tally_codes
 from mdrr.weighting import record_weights, weigh
 from tests.backends import BACKENDS
 from tests.cases import domain_of
@@ -93,3 +95,12 @@ def test_what_cannot_be_weighed_is_refused():
     pairs = sampled(DOMAIN, 2, epsilon=2.0)
     with pytest.raises(EstimateError, match="several questionnaires"):
         weigh(randomize(pa.table(people()), pairs), pairs)
+
+
+def test_sums_weigh_no_records():
+    design = independent(domain_of(2, 3, 4), p=0.5)
+    codes = [np.arange(50) % size for size in (2, 3, 4)]
+    reports = randomize_codes(codes, design, SeededSource(1))
+    tally = tally_codes(reports, design, keep="sums")
+    with pytest.raises(EstimateError, match="Tally with keep='reports'"):
+        record_weights(reports, tally, adjust(tally, design))

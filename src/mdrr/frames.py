@@ -18,7 +18,8 @@ from mdrr.randomizer import Codes, Reports, randomize_codes
 from mdrr.report_frames import FINGERPRINT, report_codes, report_table
 from mdrr.response import Report
 from mdrr.source import Source
-from mdrr.tallies import Tally, tally_codes, tally_responses
+from mdrr.sums import SAMPLE
+from mdrr.tallies import Keep, Tally, tally_codes, tally_responses
 
 
 def encode(frame: Any, domain: Domain) -> list[Codes]:
@@ -60,8 +61,15 @@ def randomize(
     return _like(people, report_table(reports, design), design, keep_index)
 
 
-def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) -> Tally:
-    """Count distinct reports, in whatever form they come.
+def tally(
+    reports: Any,
+    design: Design,
+    *,
+    counts: Sequence[Any] | None = None,
+    keep: Keep = "auto",
+    sample: int = SAMPLE,
+) -> Tally:
+    """Count reports, in whatever form they come.
 
     Arguments:
         reports: a frame as `randomize` gives it; what `randomize_codes` gives; single Reports, or
@@ -69,6 +77,9 @@ def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) 
         design: the design they were made under; checked wherever the reports state a fingerprint.
         counts: with arrays of codes, how often each report occurs, an integer array per
             questionnaire; once by default.
+        keep: all distinct `"reports"`, or `"sums"`: the margins and pair tables of all people, and
+            a sample of their reports. By default sums where the distinct reports are too many.
+        sample: how many reports the sample of sums has at most.
 
     Example:
         >>> from mdrr.protocols import independent
@@ -92,12 +103,12 @@ def tally(reports: Any, design: Design, *, counts: Sequence[Any] | None = None) 
     # Codes come questionnaire by questionnaire, as lists or arrays; a single report is none.
     sized = hasattr(first, "__len__") and not isinstance(first, Report | Mapping | str | bytes)
     if isinstance(reports, Reports) or (listed and (counts is not None or sized)):
-        return tally_codes(reports, design, counts=counts)
+        return tally_codes(reports, design, counts=counts, keep=keep, sample=sample)
     if counts is not None:
         raise TallyError("counts go with arrays of codes; other reports occur once each")
     if listed:
-        return tally_responses(reports, design)
-    return tally_codes(report_codes(reports, design), design)
+        return tally_responses(reports, design, keep=keep, sample=sample)
+    return tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:

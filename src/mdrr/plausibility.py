@@ -20,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc
 
+from mdrr.counting import counted
 from mdrr.design import Cluster, Design
+from mdrr.groups import Group
 from mdrr.matrix import Array, Constant, Matrix, Public
-from mdrr.tallies import Group, Tally, counted
+from mdrr.tallies import Tally
 
 FALSE_ALARMS = 1e-4
 """How often, at most, reports that are as they should be are doubted: once in 10,000 tallies."""
@@ -189,11 +191,12 @@ def _margins(group: Group, j: int, cluster: Cluster, design: Design) -> list[_Se
     if not cluster.matrix.reports_cells or len(names) == 1:
         return []
     shape = design.shape(cluster)
-    places = np.unravel_index(group.codes[j].astype(np.int64), shape)
+    (codes,), times = group.reported(j)
+    places = np.unravel_index(codes.astype(np.int64), shape)
     found = []
     for axis, (name, size) in enumerate(zip(names, shape, strict=True)):
         low, high = _bounds(cluster.matrix, shape, axis)
-        counts = counted(places[axis], group.counts, size)
+        counts = counted(places[axis], times, size)
         found.append(_Seen((name,), True, size, np.arange(size), counts, n * low, n * high, n))
     return found
 

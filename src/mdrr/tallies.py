@@ -1,61 +1,39 @@
-"""Tallies: distinct reports with multiplicities. The one seam between data and mathematics.
+"""Tallies: how often each report occurs. The one seam between data and mathematics.
 
-Engines make tallies, estimators eat them. A tally adds, so chunks, days and machines merge.
+Engines make tallies, estimators eat them. A tally adds, so chunks, days and machines merge. Reports
+that are too many to list are kept as sums, with a sample of them (`mdrr.sums`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.design import Design
-from mdrr.errors import TallyError
+from mdrr.counting import typed
+from mdrr.design import Design, Questionnaire
+from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
+from mdrr.groups import AT_ONCE, MOST, MOST_CODES, Group, Limits, grouped, merged
+from mdrr.matrix import Public
 from mdrr.randomizer import Batch, Codes, Reports, code_columns, smallest_unsigned
 from mdrr.response import Report, check_fingerprint
+from mdrr.sums import SAMPLE, Sums, can_sum
 
-FORMAT = 1
-"""The version of the tally's JSON form."""
-MOST = 2**53
-"""A tally holds fewer people, so that every sum of its counts is exact, also as a float."""
+FORMATS = (1, 2)
+"""The versions of the tally's written form: distinct reports alone, and with sums."""
 
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """The distinct reports to one questionnaire, in lexicographic order.
-
-    `codes` has one `unsigned (k,)` array per cluster, `counts: int64 (k,)` how often each occurs,
-    `sizes` how many codes each cluster can report.
-    """
-
-    codes: tuple[Codes, ...]
-    counts: npt.NDArray[np.int64]
-    sizes: tuple[int, ...]
-
-    @cached_property
-    def n(self) -> int:
-        """How many people reported."""
-        return int(self.counts.sum())
-
-    def marginal(self, cluster: int) -> npt.NDArray[np.int64]:
-        """How often each code of one cluster was reported, `int64 (s,)`."""
-        return counted(self.codes[cluster], self.counts, self.sizes[cluster])
-
-    def pair(self, first: int, second: int) -> npt.NDArray[np.int64]:
-        """How often each pair of codes of two clusters was reported, `int64 (s, s')`."""
-        rows, columns = self.sizes[first], self.sizes[second]
-        cells = self.codes[first].astype(np.int64) * columns + self.codes[second]
-        return counted(cells, self.counts, rows * columns).reshape(rows, columns)
+Keep: TypeAlias = Literal["auto", "reports", "sums"]
+"""What a tally keeps: all distinct reports, sums and a sample, or sums where reports are many."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Distinct reports with multiplicities, one group per questionnaire of a design.
+    """How often each report occurs, one group per questionnaire of a design.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain
@@ -70,8 +48,7 @@ class Tally:
     groups: tuple[Group, ...]
 
     def __repr__(self) -> str:
-        counts = f"{self.n:,} reports, {self.distinct:,} distinct"
-        return f"<Tally of design {self.fingerprint[:12]}: {counts}>"
+        return f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {self.kept}>"
 
     @property
     def n(self) -> int:
@@ -79,9 +56,34 @@ class Tally:
         return sum(group.n for group in self.groups)
 
     @property
-    def distinct(self) -> int:
-        """How many different reports there are."""
+    def distinct(self) -> int | None:
+        """How many different reports there are; None if some are kept as sums."""
+        return None if self.has_sums else self.listed
+
+    @property
+    def listed(self) -> int:
+        """How many reports are listed: all distinct ones, or a sample where there are sums."""
         return sum(len(group.counts) for group in self.groups)
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether some reports are kept as sums."""
+        return any(group.sums is not None for group in self.groups)
+
+    @property
+    def kept(self) -> str:
+        """What is kept of the reports, in words."""
+        if not self.has_sums:
+            return f"{self.listed:,} distinct"
+        return f"kept as sums with a sample of {self.listed:,}" if self.listed else "kept as sums"
+
+    def need_reports(self, what: str) -> None:
+        """Refuse sums without a sample, for what reads reports."""
+        if any(group.n and not len(group.counts) for group in self.groups):
+            raise EstimateError(
+                f"{what} reads reports, and this tally holds sums alone. Tally the reports with a "
+                "sample, or use method='auto'"
+            )
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -95,14 +97,12 @@ class Tally:
         return Tally(self.fingerprint, tuple(groups))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Tally)
-            and other.fingerprint == self.fingerprint
-            and all(
-                np.array_equal(mine, theirs)
-                for a, b in zip(self.groups, other.groups, strict=True)
-                for mine, theirs in zip((a.counts, *a.codes), (b.counts, *b.codes), strict=True)
-            )
+        if not isinstance(other, Tally) or other.fingerprint != self.fingerprint:
+            return False
+        both = [(a.arrays(), b.arrays()) for a, b in zip(self.groups, other.groups, strict=True)]
+        return all(
+            len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
+            for mine, theirs in both
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,11 +114,11 @@ class Tally:
     def to_dict(self) -> dict[str, Any]:
         """The tally as JSON-ready integers."""
         return {
-            "mdrr-tally": FORMAT,
+            "mdrr-tally": FORMATS[self.has_sums],
             "design": self.fingerprint,
             "questionnaires": [
-                {"codes": [c.tolist() for c in g.codes], "counts": g.counts.tolist()}
-                for g in self.groups
+                {key: _to_lists(value) for key, value in parts_of(group).items()}
+                for group in self.groups
             ],
         }
 
@@ -133,17 +133,17 @@ class Tally:
             fields = json.loads(text)
             if "mdrr" in fields:
                 raise TallyError("this is a design, not a tally or reports")
-            if fields["mdrr-tally"] != FORMAT:
-                raise TallyError(f"this tally has format {fields['mdrr-tally']!r}, not {FORMAT}")
-            codes = [[_integers(c) for c in g["codes"]] for g in fields["questionnaires"]]
-            counts = [_integers(g["counts"]) for g in fields["questionnaires"]]
+            parts = [_from_lists(part) for part in fields["questionnaires"]]
+            wanted = FORMATS[any("sums" in part for part in parts)]
+            if fields["mdrr-tally"] != wanted:
+                raise TallyError(f"this tally has format {fields['mdrr-tally']!r}, not {wanted}")
             stated = str(fields["design"])
         except TallyError:
             raise
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise TallyError(f"this is not a tally: {error!r}") from None
         check_fingerprint(stated, design)
-        return tally_codes(codes, design, counts=counts)
+        return tally_of_parts(parts, design)
 
 
 def gathered(reports: Sequence[Report], design: Design) -> Reports:
@@ -159,12 +159,14 @@ def gathered(reports: Sequence[Report], design: Design) -> Reports:
     return Reports(design.fingerprint, len(reports), tuple(batches))
 
 
-def tally_responses(reports: Iterable[object], design: Design) -> Tally:
+def tally_responses(
+    reports: Iterable[object], design: Design, *, keep: Keep = "auto", sample: int = SAMPLE
+) -> Tally:
     """Count single reports, or their JSON, parsed, each checked against the design."""
     made = [given if isinstance(given, Report) else Report.from_dict(given) for given in reports]
     for report in made:
         report.check(design)
-    return tally_codes(gathered(made, design), design)
+    return tally_codes(gathered(made, design), design, keep=keep, sample=sample)
 
 
 def tally_codes(
@@ -172,11 +174,15 @@ def tally_codes(
     design: Design,
     *,
     counts: Sequence[Sequence[int] | npt.NDArray[np.integer[Any]]] | None = None,
+    keep: Keep = "auto",
+    sample: int = SAMPLE,
 ) -> Tally:
-    """Count distinct reports given as codes, checking every code against the design.
+    """Count reports given as codes, checking every code against the design.
 
     The codes are what `randomize_codes` gives, or per questionnaire one integer array per cluster;
-    `counts` says how often each of these occurs, once by default.
+    `counts` says how often each of these occurs, once by default. `keep` says what is kept of them:
+    all distinct `"reports"`, or `"sums"` and a sample of so many; by default sums where distinct
+    reports are too many.
     """
     if isinstance(codes, Reports):
         if counts is not None:
@@ -187,60 +193,144 @@ def tally_codes(
         raise TallyError(
             f"codes for {len(codes)} questionnaires, the design has {len(design.questionnaires)}"
         )
-    groups = []
-    for q, (columns, questionnaire) in enumerate(zip(codes, design.questionnaires, strict=True)):
-        clusters = questionnaire.clusters
-        if len(columns) != len(clusters):
-            raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
-        sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
-        columns = code_columns(columns, [c.name for c in clusters], sizes, TallyError)
-        times = np.asarray(np.ones(len(columns[0]), np.int64) if counts is None else counts[q])
-        if times.shape != columns[0].shape or (
-            len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1)
-        ):
-            raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
-        typed = [c.astype(smallest_unsigned(s)) for c, s in zip(columns, sizes, strict=True)]
-        groups.append(_distinct(typed, times, sizes))
+    sample = whole("sample", sample, 0, TallyError)
+    given: Sequence[Any] = [None] * len(codes) if counts is None else counts
+    if len(given) != len(codes):
+        raise TallyError(f"counts for {len(given)} questionnaires, codes for {len(codes)}")
+    every = zip(codes, design.questionnaires, given, strict=True)
+    groups = [
+        _counted(columns, times, questionnaire, q, keep, sample)
+        for q, (columns, questionnaire, times) in enumerate(every)
+    ]
     return Tally(design.fingerprint, tuple(groups))
+
+
+def _counted(
+    columns: Sequence[Any],
+    counts: Any,
+    questionnaire: Questionnaire,
+    q: int,
+    keep: Keep = "auto",
+    sample: int = SAMPLE,
+) -> Group:
+    """The reports to one questionnaire, each occurring so often, or once."""
+    checked, sizes = _checked(columns, questionnaire, q)
+    times = None if counts is None else np.asarray(counts)
+    if times is not None and (
+        times.shape != checked[0].shape
+        or (len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1))
+    ):
+        raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
+    return grouped(checked, times, sizes, Limits(_most(questionnaire, sizes, keep), sample))
+
+
+def tally_batches(
+    batches: Iterable[Reports], design: Design, *, keep: Keep = "auto", sample: int = SAMPLE
+) -> Tally:
+    """Count reports that come in batches; what is held at a time is bounded by the tally."""
+    total, waiting = None, list[Reports]()
+    for batch in batches:
+        waiting.append(batch)
+        # Counting as many as are listed already keeps the merging from costing more than that.
+        if sum(each.n for each in waiting) >= max(AT_ONCE, total.listed if total else 0):
+            total, waiting = _added(total, waiting, design, keep, sample), []
+    if waiting:
+        total = _added(total, waiting, design, keep, sample)
+    if total is None:
+        raise TallyError("there are no reports to tally")
+    return total
+
+
+def _added(
+    total: Tally | None, waiting: Sequence[Reports], design: Design, keep: Keep, sample: int
+) -> Tally:
+    for each in waiting:
+        check_fingerprint(each.fingerprint, design)
+    groups = []
+    for q, (questionnaire, *same) in enumerate(
+        zip(design.questionnaires, *(each.batches for each in waiting), strict=True)
+    ):
+        columns = [np.concatenate(c) for c in zip(*(batch.codes for batch in same), strict=True)]
+        summed = total is not None and total.groups[q].sums is not None
+        groups.append(_counted(columns, None, questionnaire, q, "sums" if summed else keep, sample))
+    found = Tally(design.fingerprint, tuple(groups))
+    return found if total is None else total + found
+
+
+def parts_of(group: Group) -> dict[str, Any]:
+    """What is written of a group: arrays, and lists of arrays."""
+    if group.sums is None:
+        return {"codes": list(group.codes), "counts": group.counts}
+    sums = group.sums
+    return {"sums": sums.to_tables(), "numbers": sums.numbers, "codes": list(group.codes)}
+
+
+def tally_of_parts(parts: Sequence[Mapping[str, Any]], design: Design) -> Tally:
+    """The tally of whose groups `parts_of` gave the parts, validated against its design."""
+    if len(parts) != len(design.questionnaires):
+        raise TallyError(
+            f"codes for {len(parts)} questionnaires, the design has {len(design.questionnaires)}"
+        )
+    groups = [
+        _sampled(part, questionnaire, q)
+        if "sums" in part
+        else _counted(part["codes"], part["counts"], questionnaire, q)
+        for q, (part, questionnaire) in enumerate(zip(parts, design.questionnaires, strict=True))
+    ]
+    return Tally(design.fingerprint, tuple(groups))
+
+
+def _sampled(part: Mapping[str, Any], questionnaire: Questionnaire, q: int) -> Group:
+    """Sums and a sample as they were written, refused if they do not go together."""
+    codes, sizes = _checked(part["codes"], questionnaire, q)
+    if not can_sum(sizes):
+        raise TallyError(f"no sums are kept of questionnaire {q}")
+    numbers = np.asarray(part["numbers"])
+    if numbers.shape != codes[0].shape:
+        raise TallyError(f"the sample of questionnaire {q} needs a number for every report")
+    sums = Sums.from_tables(part["sums"], sizes, numbers)
+    return Group(tuple(codes), np.ones(len(numbers), np.int64), sizes, sums)
+
+
+def _checked(
+    columns: Sequence[Any], questionnaire: Questionnaire, q: int
+) -> tuple[list[Codes], tuple[int, ...]]:
+    """Columns of reported codes in the smallest types, and their sizes, or an error."""
+    clusters = questionnaire.clusters
+    sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
+    if len(columns) != len(clusters):
+        raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
+    arrays = code_columns(columns, [c.name for c in clusters], sizes, TallyError)
+    return [typed(array, size) for array, size in zip(arrays, sizes, strict=True)], sizes
+
+
+def _most(questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep) -> int:
+    """Of more than how many codes sums are kept instead."""
+    if keep not in (kinds := get_args(Keep)):
+        raise TallyError(f"keep={keep!r} is none of {kinds}{did_you_mean(keep, kinds)}")
+    public = any(isinstance(cluster.matrix, Public) for cluster in questionnaire.clusters)
+    if keep == "reports" or public or not can_sum(sizes):
+        return sys.maxsize  # estimates within strata need all public answers of a person together
+    return MOST_CODES if keep == "auto" else 0
+
+
+def _to_lists(value: Any) -> Any:
+    return [each.tolist() for each in value] if isinstance(value, list) else value.tolist()
+
+
+def _from_lists(part: Mapping[str, Any]) -> dict[str, Any]:
+    """A questionnaire's part of JSON as arrays, refused if anything is no whole number."""
+    if "sums" in part:
+        tables = [_integers(table) for table in part["sums"]]
+        return {"sums": tables, "numbers": _integers(part["numbers"])} | _codes(part)
+    return {"counts": _integers(part["counts"])} | _codes(part)
+
+
+def _codes(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {"codes": [_integers(column) for column in part["codes"]]}
 
 
 def _integers(values: object) -> Codes:
     if not isinstance(values, list) or any(type(v) is not int or v >= MOST for v in values):
         raise TallyError("a tally holds lists of whole numbers below 2^53")
     return np.asarray(values)
-
-
-def row_keys(columns: Sequence[Codes], sizes: Sequence[int]) -> npt.NDArray[np.int64]:
-    """A number for each row of codes, equal and ordered as the rows are.
-
-    It is the row's mixed-radix number, replaced by its rank whenever it would overflow.
-    """
-    key, room = columns[0].astype(np.int64), sizes[0]
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        if room * size >= 2**63:
-            values, key = np.unique(key, return_inverse=True)
-            room = len(values)
-        key = key * size + column
-        room *= size
-    return key
-
-
-def _distinct(columns: Sequence[Codes], counts: npt.NDArray[Any], sizes: tuple[int, ...]) -> Group:
-    """Equal rows as one, with the sum of their counts."""
-    if len(counts) and int(counts.max()) * len(counts) >= MOST and sum(counts.tolist()) >= MOST:
-        raise TallyError("a tally holds fewer than 2^53 people: more cannot be counted exactly")
-    keys = row_keys(columns, sizes)
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    return Group(tuple(c[first] for c in columns), counted(inverse, counts, len(first)), sizes)
-
-
-def merged(groups: Iterable[Group]) -> Group:
-    """Groups of one questionnaire as one."""
-    parts = list(groups)
-    columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
-    return _distinct(columns, np.concatenate([g.counts for g in parts]), parts[0].sizes)
-
-
-def counted(codes: Codes, counts: npt.NDArray[Any], size: int) -> npt.NDArray[np.int64]:
-    """How many people have each code below a size, `int64 (size,)`; exact below 2^53."""
-    return np.rint(np.bincount(codes, weights=counts, minlength=size)).astype(np.int64)

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from mdrr.columns import require
+from mdrr.counting import row_keys
 from mdrr.design import Design
 from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation import Adjustment, Estimate, adjust
+from mdrr.groups import Group
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, Reports
 from mdrr.report_frames import report_codes
-from mdrr.tallies import Group, Tally, row_keys, tally_codes
+from mdrr.tallies import Tally, tally_codes
 
 WEIGHT = "weight"
 """The name of the column of weights."""
@@ -39,7 +41,7 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
         [1.167, 1.167, 1.167, 0.75, 0.75]
     """
     codes = report_codes(reports, design)
-    tally = tally_codes(codes, design)
+    tally = tally_codes(codes, design, keep="reports")
     weights = record_weights(codes, tally, adjust(tally, design, **options))
     nw = require("narwhals", "frames")
     wrapped = nw.from_native(reports)
@@ -66,6 +68,11 @@ def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
     if not isinstance(found, Adjustment) or len(tally.groups) != 1:
         raise EstimateError("only an adjusted estimate weighs records; use method='adjust'")
     group = tally.groups[0]
+    if group.sums is not None:
+        raise EstimateError(
+            "records are weighed with a tally of all of them, and this one holds sums and a sample. "
+            "Tally with keep='reports'"
+        )
     each = found.weights / group.counts * tally.n
     (batch,) = reports.batches
     weights = np.empty(reports.n)

@@ -34,9 +34,9 @@ def tally(
     made = load_design(design)
     found = load_tally(reports, made, quiet=as_json, different_people=different_people)
     write_text(out, found.to_json())
-    distinct = sum(len(group.counts) for group in found.groups)
+    fields = {"n": found.n, "distinct": found.distinct, "fingerprint": made.fingerprint}
     print_answer(
-        {"n": found.n, "distinct": distinct, "fingerprint": made.fingerprint, "out": str(out)},
-        f"Wrote {out}: {found.n:,} reports, {distinct:,} of them distinct.",
+        {**fields, "out": str(out)},
+        f"Wrote {out}: {found.n:,} reports, {found.kept}.",
         as_json=as_json,
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mdrr.counting import burt_tables
 from mdrr.dependence.association import Measure, measured, shares_of
 from mdrr.dependence.association import debiased as debiased_value
 from mdrr.dependence.confidence import chances, estimated, interval
@@ -25,8 +26,9 @@ from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation.assisted import discoveries
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.project import nearest
-from mdrr.estimation.unbiased import unbiased
+from mdrr.estimation.unbiased import unbiased, view_of
 from mdrr.matrix import Array
+from mdrr.sums import MOST_CATEGORIES
 from mdrr.tallies import Tally
 
 
@@ -70,13 +72,23 @@ def pair_tables(
     codes: Sequence[npt.NDArray[Any]], domain: Domain
 ) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
     """The two-way table of every pair of code columns; tables of chunks add up."""
-    tables = {}
-    for i, j in combinations(range(len(domain)), 2):
-        shape = domain.shape[i], domain.shape[j]
-        cells = codes[i].astype(np.int64) * shape[1] + codes[j]
-        counts = np.bincount(cells, minlength=shape[0] * shape[1])
-        tables[domain.names[i], domain.names[j]] = counts.reshape(shape)
-    return tables
+    if sum(domain.shape) > MOST_CATEGORIES:
+        return {
+            (domain.names[i], domain.names[j]): _crossed(codes[i], codes[j], domain.shape[j], size)
+            for (i, size), (j, _) in combinations(enumerate(domain.shape), 2)
+        }
+    (table,) = burt_tables(codes, domain.shape)
+    ends = np.cumsum([0, *domain.shape])
+    places = [slice(*each) for each in pairwise(ends.tolist())]
+    named = list(zip(domain.names, places, strict=True))
+    return {(a, b): table[rows, columns] for (a, rows), (b, columns) in combinations(named, 2)}
+
+
+def _crossed(
+    first: npt.NDArray[Any], second: npt.NDArray[Any], columns: int, rows: int
+) -> npt.NDArray[np.int64]:
+    cells = first.astype(np.int64) * columns + second
+    return np.bincount(cells, minlength=rows * columns).reshape(rows, columns)
 
 
 def dependences(
@@ -186,20 +198,18 @@ def reported_pair(tally: Tally, design: Design, first: str, second: str) -> Arra
     tally.check(design)
     shape = design.domain.project((first, second)).shape
     total = np.zeros(shape)
-    for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
+    for q, (questionnaire, group) in enumerate(
+        zip(design.questionnaires, tally.groups, strict=True)
+    ):
         if not group.n or not {first, second} <= set(questionnaire.attributes):
             continue
-        digits: dict[str, Any] = {}
-        for cluster, codes in zip(questionnaire.clusters, group.codes, strict=True):
-            met = {first, second} & set(cluster.attributes)
-            if met and not cluster.matrix.reports_cells:
+        for cluster in questionnaire.clusters:
+            if {first, second} & set(cluster.attributes) and not cluster.matrix.reports_cells:
                 raise EstimateError(
                     f"the reports of {cluster.name!r} are not cells; read them debiased instead"
                 )
-            if met:
-                parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
-                digits.update(zip(cluster.attributes, parts, strict=True))
-        np.add.at(total, (digits[first], digits[second]), group.counts)
+        view = view_of(tally, design, q, (first, second))
+        total += np.rint(group.n * np.transpose(view.reported.reshape(view.shape), view.order))
     if not total.sum():
         raise EstimateError(f"nobody reported both {first!r} and {second!r}")
     return total

@@ -32,7 +32,7 @@ def adjust(
     """RR-Adjustment over the design's clusters (over attributes when each is alone).
 
     Arguments:
-        tally: the reports, to one questionnaire.
+        tally: the reports, to one questionnaire. Of sums the sample is re-weighted.
         design: how they were made; every matrix must report cells.
         projection: how each cluster's estimate becomes proper (see `product`).
         tolerance: largest distance of a margin from its target.
@@ -52,6 +52,7 @@ def adjust(
         raise EstimateError(
             f"the reports of {strange[0]!r} are not cells and cannot be re-weighted"
         )
+    tally.need_reports("adjustment")
     base = product(tally, design, projection=projection)
     group = tally.groups[0]
     assert isinstance(base.joint, ProductJoint)

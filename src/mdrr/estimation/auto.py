@@ -89,8 +89,9 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
     together = has_jointly(design) or banded
-    reports = sum(len(group.counts) for group in tally.groups)
-    if together or classes is not None or reports <= _MOST_REPORTS:
+    few = not tally.has_sums and tally.listed <= _MOST_REPORTS
+    listed = all(len(group.counts) for group in tally.groups if group.n)
+    if classes is not None or few or (together and listed):
         found = fitted(seen, seen_halves, classes=classes, seed=seed)
     base = None if found is None else _recorded(found.mixture, seen, strata)
     crossed = () if found is None else found.choice.crossed

@@ -19,8 +19,9 @@ import numpy.typing as npt
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.kernel import SMALL, add_cells, back, in_parts, multiply_cells, through
+from mdrr.groups import Group
 from mdrr.matrix import Array, Constant, Public
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Tally
 
 _MOST_ENTRIES = 2**26
 
@@ -91,6 +92,7 @@ _Part = tuple[Group, Sequence[Cluster]]
 
 def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
     """The whole tally: questionnaires with few reports together, each large one for itself."""
+    tally.need_reports("the latent class fit")
     single: list[_Part] = []
     few: list[_Part] = []
     many: list[list[_Part]] = []

@@ -17,9 +17,10 @@ from mdrr.errors import EstimateError, MdrrError
 from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
 from mdrr.estimation.update import Stacked, Update, smoothed_update
+from mdrr.groups import Group
 from mdrr.masks import MOST_CELLS
 from mdrr.matrix import Array, Banded, Matrix, Public
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Tally
 
 Names = tuple[str, ...]
 
@@ -71,7 +72,14 @@ class Evidence:
 
     def _asking(self, names: Names) -> list[int]:
         """The questionnaires that ask all of the attributes and that somebody answered."""
-        return [q for q, asked in self._answered.items() if asked.issuperset(names)]
+        asking = [q for q, asked in self._answered.items() if asked.issuperset(names)]
+        return [q for q in asking if self._is_known(q, names)]
+
+    def _is_known(self, questionnaire: int, names: Names) -> bool:
+        """Whether it is kept how attributes were reported together: sums are of two answers."""
+        clusters = self.design.questionnaires[questionnaire].clusters
+        met = sum(not set(names).isdisjoint(c.attributes) for c in clusters)
+        return met <= 2 or self.tally.groups[questionnaire].sums is None
 
     @cached_property
     def _answered(self) -> dict[int, frozenset[str]]:
@@ -163,6 +171,11 @@ def split(tally: Tally, share: float, seed: int) -> tuple[Tally, Tally]:
     kept: list[Group] = []
     held: list[Group] = []
     for group in tally.groups:
+        if group.sums is not None:
+            assert share == 0.5  # sums are kept of halves, dealt when they were counted
+            kept.append(group.half(0))
+            held.append(group.half(1))
+            continue
         taken = rng.binomial(group.counts, share)
         for counts, side in ((group.counts - taken, kept), (taken, held)):
             some = counts > 0

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.estimation.mixture import MixtureJoint, Pinned
+from mdrr.groups import Group
 from mdrr.matrix import Array, Constant, Public, Through
 from mdrr.randomizer import smallest_unsigned
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Tally
 
 _WIDE = 3
 """Attributes of a cluster from which on its records are kept: pair tables carry the others."""
@@ -93,6 +94,7 @@ def _records(
     Without a public attribute there is one stratum, 0.
     """
     codes, shares, rests, strata = [], [], [], []
+    weights = group.weights
     for start in range(0, len(group.counts), _CHUNK):
         rows = slice(start, start + _CHUNK)
         like = np.repeat(mixture.weights[None], len(group.counts[rows]), axis=0)
@@ -103,7 +105,7 @@ def _records(
             if at in pins and not isinstance(cluster.matrix, Public):
                 true *= told / both
         sums = np.maximum(like.sum(axis=1), 1e-300)
-        like *= (group.counts[rows] / people / sums)[:, None]
+        like *= (weights[rows] / people / sums)[:, None]
         known = like * true
         kept = known.sum(axis=1) > _FAINT / people
         rests.append(np.where(kept[:, None], like - known, like))

@@ -21,9 +21,10 @@ from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.mixture import MixtureJoint, Pinned
+from mdrr.groups import Group
 from mdrr.matrix import Array, Public
 from mdrr.randomizer import cells_of, smallest_unsigned
-from mdrr.tallies import Group, Tally
+from mdrr.tallies import Tally
 
 _MOST = 2**15
 """The most strata: each has a weight in every class."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from mdrr.design import Design
@@ -34,7 +34,7 @@ from mdrr.report_frames import (
     reported_labels,
 )
 from mdrr.response import Report, check_fingerprint
-from mdrr.tallies import Tally, gathered, tally_codes
+from mdrr.tallies import Keep, Tally, gathered, tally_batches
 
 _LINES = 1 << 16
 
@@ -99,22 +99,18 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
 
 
 def tally_files(
-    paths: Sequence[str | Path], design: Design, on_progress: OnProgress | None = None
+    paths: Sequence[str | Path],
+    design: Design,
+    on_progress: OnProgress | None = None,
+    *,
+    keep: Keep = "auto",
 ) -> Tally:
     """The tally of all reports in some files, in one pass that never holds a whole file."""
-    stack: list[Tally] = []
-    for i, path in enumerate(paths):
-        for chunk in read_reports(path, design, _share_of(on_progress, i, len(paths))):
-            stack.append(tally_codes(chunk, design))
-            # Merging equals keeps the work within a logarithm of the number of chunks.
-            while len(stack) > 1 and stack[-2].distinct <= 2 * stack[-1].distinct:
-                stack.append(stack.pop() + stack.pop())
-    if not stack:
-        raise TallyError("there are no reports to tally")
-    total = stack.pop()
-    while stack:
-        total = stack.pop() + total
-    return total
+    each = (
+        read_reports(path, design, _share_of(on_progress, i, len(paths)))
+        for i, path in enumerate(paths)
+    )
+    return tally_batches(chain.from_iterable(each), design, keep=keep)
 
 
 def _share_of(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import DesignError
-from mdrr.tallies import Group, Tally, merged
+from mdrr.groups import Group, merged
+from mdrr.tallies import Tally
 
 
 def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:

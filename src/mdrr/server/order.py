@@ -62,7 +62,7 @@ def forget_order(engine: sa.Engine, held: Held) -> None:
 
 
 def shuffled(tally: Tally) -> Reports:
-    """Every report of a tally, in random order."""
+    """Every report of a tally of all reports, in random order."""
     rows = np.random.default_rng(secrets.randbits(128)).permutation(tally.n)
     batches, before = [], 0
     for group in tally.groups:

@@ -109,5 +109,6 @@ def parquet(store: Store, phase: Phase) -> bytes:
     pyarrow = require("pyarrow", "frames")
     parquet = require("pyarrow.parquet", "frames")
     out = pyarrow.BufferOutputStream()
-    parquet.write_table(report_table(shuffled(store.tally(phase)), phase.design), out)
+    reports = shuffled(store.tally(phase, keep="reports"))
+    parquet.write_table(report_table(reports, phase.design), out)
     return bytes(out.getvalue())

@@ -29,7 +29,7 @@ from mdrr.server.schema import (
     signed,
     surveys,
 )
-from mdrr.tallies import Tally, tally_codes
+from mdrr.tallies import Keep, Tally, tally_codes
 
 MOST_ANSWERS = 10_000_000
 """How many answers a phase takes unless its owner says otherwise."""
@@ -321,8 +321,8 @@ class Store:
             "link": held.link(),
         }
 
-    def tally(self, phase: Phase) -> Tally:
-        """The distinct reports of a phase, counted by the database."""
+    def tally(self, phase: Phase, keep: Keep = "auto") -> Tally:
+        """The distinct reports of a phase, counted by the database; as sums if they are many."""
         query = (
             sa.select(answers.c.questionnaire, answers.c.codes, sa.func.count().label("n"))
             .where(answers.c.phase == phase.key)
@@ -339,7 +339,7 @@ class Store:
             numbers = np.array(",".join(written).split(",") if written else [], dtype=np.int64)
             columns.append(list(numbers.reshape(-1, len(sizes)).T))
         counted = [np.array(each, dtype=np.int64) for each in counts]
-        return tally_codes(columns, phase.design, counts=counted)
+        return tally_codes(columns, phase.design, counts=counted, keep=keep)
 
 
 _frozen = lru_cache(256)(FrozenSurvey.from_json)

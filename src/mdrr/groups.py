@@ -1,0 +1,182 @@
+"""The reports to one questionnaire: all distinct ones, or sums and a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdrr.counting import Integers, burt_tables, by_address, counted, distinct_rows
+from mdrr.errors import EstimateError, TallyError
+from mdrr.matrix import Array
+from mdrr.randomizer import Codes
+from mdrr.sums import SAMPLE, Sums, can_sum, joined, summed
+
+MOST = 2**53
+"""A tally holds fewer people, so that every sum of its counts is exact, also as a float."""
+MOST_CODES = 2**24
+"""The most codes of the distinct reports to one questionnaire; of more, sums are kept. 16 MB hold
+them, and 2 million reports of 8 attributes or 280,000 of 60 are more than any estimate gains by."""
+AT_ONCE = 2**22
+"""Reports that are counted at a time."""
+
+_MANY = 2**14
+"""Distinct reports from which on all pair tables are counted at once."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of more than `most` codes, distinct reports become sums and a `sample` of so many."""
+
+    most: int = MOST_CODES
+    sample: int = SAMPLE
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The reports to one questionnaire: all of them, or sums and a sample.
+
+    All distinct reports are in lexicographic order. A sample has its people's reports, one by one.
+
+    Arguments:
+        codes: one `unsigned (k,)` array per cluster.
+        counts: how often each occurs, `int64 (k,)`.
+        sizes: how many codes each cluster can report.
+        sums: how often codes were reported together, if the reports are but a sample.
+        limits: when distinct reports become sums.
+    """
+
+    codes: tuple[Codes, ...]
+    counts: Integers
+    sizes: tuple[int, ...]
+    sums: Sums | None = None
+    limits: Limits = Limits()
+
+    @cached_property
+    def n(self) -> int:
+        """How many people reported."""
+        return int(self.counts.sum()) if self.sums is None else sum(self.sums.people)
+
+    @property
+    def weights(self) -> Array:
+        """How many people each report stands for: its count, or the same of all in a sample."""
+        return np.asarray(self.counts * (self.n / max(int(self.counts.sum()), 1)))
+
+    def marginal(self, cluster: int) -> Integers:
+        """How often each code of one cluster was reported, `int64 (s,)`."""
+        if self.sums is not None:
+            return np.diagonal(self.sums.block(cluster, cluster)).copy()
+        return counted(self.codes[cluster], self.counts, self.sizes[cluster])
+
+    def pair(self, first: int, second: int) -> Integers:
+        """How often each pair of codes of two clusters was reported, `int64 (s, s')`."""
+        if self._sums is not None:
+            return self._sums.block(first, second)
+        rows, columns = self.sizes[first], self.sizes[second]
+        cells = self.codes[first].astype(np.int64) * columns + self.codes[second]
+        return counted(cells, self.counts, rows * columns).reshape(rows, columns)
+
+    def reported(self, *clusters: int) -> tuple[list[Codes], Integers]:
+        """Codes of some clusters that were reported together, and how often.
+
+        The same codes may come more than once. Sums tell of two clusters at most.
+        """
+        if self.sums is None:
+            return [self.codes[at] for at in clusters], self.counts
+        if len(clusters) > 2:
+            raise EstimateError(
+                "this tally keeps sums of pairs of answers; a table of more needs all reports"
+            )
+        table = self.pair(*clusters) if len(clusters) > 1 else self.marginal(*clusters)
+        cells = np.unravel_index(np.arange(table.size), table.shape)
+        return list(cells), table.ravel()
+
+    @cached_property
+    def _sums(self) -> Sums | None:
+        """All pair tables: as they are kept, or counted at once if there are many reports."""
+        if self.sums is not None or len(self.counts) < _MANY or not can_sum(self.sizes):
+            return self.sums
+        tables = burt_tables(self.codes, self.sizes, self.counts)
+        return Sums(tables, self.sizes, np.zeros(0, np.int64))
+
+    def half(self, which: int) -> Group:
+        """One of the two halves of the people that sums are kept of."""
+        assert self.sums is not None
+        here = self.sums.numbers % 2 == which
+        codes = tuple(column[here] for column in self.codes)
+        return Group(codes, self.counts[here], self.sizes, self.sums.of_half(which), self.limits)
+
+    def as_sums(self) -> Group:
+        """The same reports as sums and a sample."""
+        if self.sums is not None:
+            return self
+        return _of_sums(self.codes, self.counts, self.sizes, self.limits)
+
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """All that is kept, as arrays: equal groups have equal ones."""
+        kept = () if self.sums is None else (self.sums.halves, self.sums.numbers)
+        return (self.counts, *self.codes, *kept)
+
+
+def grouped(
+    columns: Sequence[Codes],
+    counts: npt.NDArray[Any] | None,
+    sizes: tuple[int, ...],
+    limits: Limits,
+) -> Group:
+    """Some reports as a group, so many at a time that little more is held than is kept."""
+    if counts is not None:
+        _refuse_too_many(counts)
+        counts = counts.astype(np.int64, copy=False)
+    rows = len(columns[0])
+    step = max(rows, 1) if by_address(sizes, rows) else AT_ONCE
+    made = Group((), np.zeros(0, np.int64), sizes, limits=limits)
+    for start in range(0, max(rows, 1), step):
+        here = slice(start, start + step)
+        some = [column[here] for column in columns]
+        times = None if counts is None else counts[here]
+        if limits.most == 0 or made.sums is not None:
+            group = _of_sums(some, times, sizes, limits)
+        else:
+            group = _bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
+        made = group if not start else merged([made, group])
+    return made
+
+
+def _of_sums(
+    columns: Sequence[Codes],
+    counts: npt.NDArray[Any] | None,
+    sizes: tuple[int, ...],
+    limits: Limits,
+) -> Group:
+    sums, codes = summed(columns, counts, sizes, limits.sample)
+    return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)
+
+
+def _bounded(group: Group) -> Group:
+    """The group, as sums if it has too many distinct reports."""
+    many = len(group.counts) * len(group.codes) > group.limits.most
+    return group.as_sums() if many else group
+
+
+def merged(groups: Iterable[Group]) -> Group:
+    """Groups of one questionnaire as one; as sums, if one of them is."""
+    parts = list(groups)
+    sizes, limits = parts[0].sizes, max((g.limits for g in parts), key=lambda each: each.most)
+    _refuse_too_many(np.array([group.n for group in parts]))
+    if all(group.sums is None for group in parts):
+        columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
+        counts = np.concatenate([group.counts for group in parts])
+        return _bounded(Group(*distinct_rows(columns, counts, sizes), sizes, limits=limits))
+    summed_up = [g.as_sums() for g in parts if g.n or g.sums is not None]
+    sums, codes = joined([(g.sums, g.codes) for g in summed_up if g.sums is not None])
+    return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)
+
+
+def _refuse_too_many(counts: npt.NDArray[Any]) -> None:
+    if len(counts) and int(counts.max()) * len(counts) >= MOST and sum(counts.tolist()) >= MOST:
+        raise TallyError("a tally holds fewer than 2^53 people: more cannot be counted exactly")
