@@ -116,6 +116,13 @@ def test_bytes_are_counted_for_the_longest_questionnaire():
     assert BOTH.record_bytes == 4
 
 
+@pytest.mark.parametrize("names", ["a", "b", "ab", "abc", "cd", "abcd"])
+def test_who_is_asked_some_attributes_is_found_by_looking_at_all(names):
+    design = sampled(domain_of(2, 3, 2, 2), 2, epsilon=1.0)
+    wanted = [i for i, q in enumerate(design.questionnaires) if set(names) <= set(q.attributes)]
+    assert design.asking(names) == wanted
+
+
 def test_several_questionnaires_have_no_single_list_of_clusters():
     with pytest.raises(DesignError, match=r"3 questionnaires; look into design.questionnaires"):
         _ = unequal_questionnaires().clusters

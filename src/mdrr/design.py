@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -258,6 +258,19 @@ class Design:
     def record_bytes(self) -> int:
         """Random bytes one person uses, the same whatever she is asked and answers."""
         return record_bytes(self.to_dict())
+
+    def asking(self, names: Iterable[str]) -> list[int]:
+        """The questionnaires that ask all of some attributes, as places in their list."""
+        return sorted(frozenset.intersection(*(self._askers[name] for name in names)))
+
+    @cached_property
+    def _askers(self) -> dict[str, frozenset[int]]:
+        """The questionnaires that ask each attribute."""
+        found: dict[str, list[int]] = {name: [] for name in self.domain.names}
+        for place, questionnaire in enumerate(self.questionnaires):
+            for name in questionnaire.attributes:
+                found[name].append(place)
+        return {name: frozenset(places) for name, places in found.items()}
 
     def shape(self, cluster: Cluster) -> tuple[int, ...]:
         """The category counts of a cluster's attributes."""

@@ -80,12 +80,16 @@ class Domain:
     def index(self, name: str) -> int:
         """The position of an attribute."""
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._places[name]
+        except (KeyError, TypeError):
             hint = did_you_mean(name, self.names) or "."
             raise SchemaError(
                 f"the domain has no attribute {name!r}{hint} Known: {known(self.names)}"
             ) from None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
 
     def attribute(self, name: str) -> Attribute:
         """The attribute of that name."""

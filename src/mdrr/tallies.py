@@ -50,7 +50,7 @@ class Tally:
     def __repr__(self) -> str:
         return f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {self.kept}>"
 
-    @property
+    @cached_property
     def n(self) -> int:
         """How many people reported."""
         return sum(group.n for group in self.groups)

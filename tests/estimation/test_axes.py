@@ -101,6 +101,16 @@ def test_the_leading_axis_is_as_long_as_fits_best():
     assert misfit(1) < min(misfit(0.99), misfit(1.01), 0)
 
 
+def test_of_many_categories_the_leading_axes_are_those_of_few(monkeypatch):
+    margins, axis = planted(SHAPE)
+    seen = seen_through(axis, 1e-3, np.random.default_rng(1))
+    every = leading(seen, np.concatenate(margins), 2)
+    monkeypatch.setattr("mdrr.estimation.axes._FEW_CATEGORIES", 1)
+    some = leading(seen, np.concatenate(margins), 2)
+    signs = np.sign((every * some).sum(axis=0))
+    assert some * signs == pytest.approx(every, abs=1e-2 * np.abs(every).max())
+
+
 def test_one_attribute_alone_has_no_axis():
     margins, axis = planted((4,))
     found = fit_axes(seen_through(axis, 0.1, np.random.default_rng(1)), margins, 3)

@@ -72,20 +72,15 @@ class Evidence:
 
     def _asking(self, names: Names) -> list[int]:
         """The questionnaires that ask all of the attributes and that somebody answered."""
-        asking = [q for q, asked in self._answered.items() if asked.issuperset(names)]
+        asking = [q for q in self.design.asking(names) if self.tally.groups[q].n]
         return [q for q in asking if self._is_known(q, names)]
 
     def _is_known(self, questionnaire: int, names: Names) -> bool:
         """Whether it is kept how attributes were reported together: sums are of two answers."""
+        if self.tally.groups[questionnaire].sums is None:
+            return True
         clusters = self.design.questionnaires[questionnaire].clusters
-        met = sum(not set(names).isdisjoint(c.attributes) for c in clusters)
-        return met <= 2 or self.tally.groups[questionnaire].sums is None
-
-    @cached_property
-    def _answered(self) -> dict[int, frozenset[str]]:
-        """What was asked in each questionnaire that somebody answered."""
-        both = zip(self.design.questionnaires, self.tally.groups, strict=True)
-        return {q: frozenset(asked.attributes) for q, (asked, group) in enumerate(both) if group.n}
+        return sum(not set(names).isdisjoint(c.attributes) for c in clusters) <= 2
 
     def apart(self, names: Names) -> int | None:
         """In how few noisy answers somebody reported all of the attributes; None if nobody."""

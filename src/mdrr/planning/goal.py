@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from mdrr.matrix import Array
 from mdrr.planning.predict import BORROWED
@@ -27,8 +28,8 @@ class Goal:
     tables, and all when B is unknown, have E = 1/I_t.
     """
 
-    singles: Array  # what each questionnaire tells of every attribute alone, (attributes, q)
-    tables: Array  # what it tells of every table, (tables, q)
+    singles: sparse.csr_array  # what a questionnaire tells of each attribute, (attributes, q)
+    tables: sparse.csr_array  # what it tells of every table, (tables, q)
     places: npt.NDArray[np.int64]  # the first and the last attribute of each table, (tables, 2)
     sizes: Array  # the attributes' numbers of categories
     bias: Array  # B of each table, infinite where it is unknown
@@ -37,7 +38,7 @@ class Goal:
     @property
     def reached(self) -> npt.NDArray[np.bool_]:
         """Which tables somebody's answers can tell of."""
-        return np.asarray((self.tables.max(axis=1) > 0) | self._known)
+        return np.asarray((self.tables.max(axis=1).toarray().ravel() > 0) | self._known)
 
     @property
     def _known(self) -> npt.NDArray[np.bool_]:

@@ -214,9 +214,7 @@ def _total(
     weights = sum(q.weight for q in design.questionnaires)
     cells = cells_in(design.domain, names)
     parts = []
-    for questionnaire in design.questionnaires:
-        if not set(names) <= set(questionnaire.attributes):
-            continue
+    for questionnaire in map(design.questionnaires.__getitem__, design.asking(names)):
         square = swing = known = 1.0
         for cluster in questionnaire.clusters:
             met = [name for name in cluster.attributes if name in names]

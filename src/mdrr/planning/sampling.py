@@ -13,9 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
+from scipy import sparse
 
 from mdrr.dependence import Dependences
 from mdrr.design import Cluster, Design
@@ -176,22 +177,24 @@ def _scales(
 
 def _information(
     domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
-) -> Array:
+) -> sparse.csr_array:
     """n/F of every table in every jointly reported subset; 0 where the subset does not hold it.
 
     Everybody reports what is public, so that a table of it alone is known.
     """
     found = np.zeros((len(tables), len(pool)))
-    for (i, table), (j, subset) in product(enumerate(tables), enumerate(pool)):
+    asking = {name: {j for j, s in enumerate(pool) if name in s} for name in domain.private}
+    shapes = [tuple(domain.attribute(name).size for name in subset) for subset in pool]
+    for i, table in enumerate(tables):
         asked = _asked(domain, table)
         if not asked:
-            found[i, j] = _KNOWN
-        elif set(asked) <= set(subset):
-            shape = tuple(domain.attribute(name).size for name in subset)
-            places = tuple(sorted(subset.index(name) for name in asked))
-            square = _square(shape, places, epsilon)
+            found[i] = _KNOWN
+            continue
+        for j in set.intersection(*(asking[name] for name in asked)):
+            places = tuple(sorted(pool[j].index(name) for name in asked))
+            square = _square(shapes[j], places, epsilon)
             found[i, j] = n / max(square - 1 / cells_in(domain, table), 1e-300)
-    return found
+    return sparse.csr_array(found)
 
 
 def _asked(domain: Domain, table: Names) -> Names:
