@@ -70,7 +70,7 @@ def record_weights(reports: Reports, tally: Tally, estimate: Estimate) -> Array:
     group = tally.groups[0]
     if group.sums is not None:
         raise EstimateError(
-            "records are weighed with a tally of all of them, and this one holds sums and a sample. "
+            "records are weighed with a tally of all of them; this one holds sums and a sample. "
             "Tally with keep='reports'"
         )
     each = found.weights / group.counts * tally.n
