@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ bench-numeric: dev  ## Compare banded with constant matrices on ordered attribut
 
 bench-securesum: dev  ## Measure time and bytes of the secure sums
 	$(BIN)/python -m benchmarks.securesum
+
+bench-proofs: dev  ## Measure time and bytes of proofs of validity
+	$(BIN)/python -m benchmarks.proofs
 
 distributions: dev  ## Test the drawn distributions with a million reports a row, in Python and JavaScript
 	MDRR_LONG=1 $(BIN)/python -m pytest -q tests/browser/test_distribution.py

@@ -1,9 +1,9 @@
-"""The seam for a proof that a hidden vector is well-formed; no proof is offered yet.
+"""The seam for a proof that a hidden vector is well-formed; reports carry none yet.
 
 An aggregator sees uniform residues, whatever a person put in: a person who lies about her answer,
-or counts herself twice, looks like everybody else. Systems such as Prio3 (the IETF's VDAF draft)
-attach a proof that the shares add up to a one-hot vector, checked by the aggregators together
-without opening anything. A report has a place for such a proof (`proof`, null in this version) and
+or counts herself twice, looks like everybody else. Prio3 (`mdrr.securesum.prio3`) attaches a proof
+that the shares add up to one-hot tables, checked by the aggregators together without opening
+anything. A report has a place for such a proof (`proof`, null in this version) and
 an aggregator asks a `Validity` about every report before it counts it.
 """
 
