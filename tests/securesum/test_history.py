@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import FileHistory, MemoryHistory
+from mdrr.securesum.history import FileHistory, MemoryHistory, write_atomically
 from mdrr.securesum.ledger import SqliteLedger
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
@@ -152,3 +153,24 @@ def test_a_file_remembers_the_runs_it_began(tmp_path: Path) -> None:
     (tmp_path / "runs.json").write_text("{")
     with pytest.raises(ProtocolError, match="not a list of earlier runs"):
         FileHistory(tmp_path / "history.json").begin("c" * 64)
+
+
+def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:
+    """A link under the name that used to be written first leads a secret elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"")
+    path = tmp_path / "keys.json"
+    (tmp_path / f".{path.name}.{os.getpid()}").symlink_to(elsewhere)
+    write_atomically(path, b"secret")
+    assert path.read_bytes() == b"secret"
+    assert not path.is_symlink()
+    assert elsewhere.read_bytes() == b""
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    with pytest.raises(OSError, match="folder"):
+        write_atomically(path, b"new")
+    assert list(tmp_path.iterdir()) == [path]

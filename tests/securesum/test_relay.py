@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -213,3 +214,17 @@ def test_keys_are_made_once_and_for_their_owner_only(tmp_path: Any) -> None:
     path.write_text('{"signing": "AAAA"}')
     with pytest.raises(ProtocolError, match="32 bytes"):
         load_or_make(path, SeededSource(1))
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620])
+def test_keys_that_others_could_use_are_refused_until_the_advice_is_followed(
+    tmp_path: Any, mode: int
+) -> None:
+    path = tmp_path / "my keys.json"
+    made = load_or_make(path, SeededSource(1))
+    path.chmod(mode)
+    with pytest.raises(ProtocolError, match=f"mode {mode:03o}") as refused:
+        load_or_make(path, SeededSource(1))
+    advice = str(refused.value).partition("run: ")[2].partition(". Otherwise")[0]
+    subprocess.run(advice, shell=True, check=True)
+    assert load_or_make(path, SeededSource(1)) == made

@@ -111,6 +111,22 @@ def test_an_address_no_waiting_makes_right_is_refused_at_once(url: str) -> None:
         RelayClient(url, "0" * 64)
 
 
+@pytest.mark.parametrize("url", ["http://relay.example.org", "http://192.0.2.7:8765"])
+def test_another_machine_without_tls_is_refused_unless_it_is_asked_for(url: str) -> None:
+    with pytest.raises(ProtocolError, match="https:// address, or say --plain-http"):
+        RelayClient(url, "0" * 64)
+    RelayClient(url, "0" * 64, plain=True).close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://localhost:1", "http://127.0.0.1:1", "http://127.3.2.1", "http://[::1]:1",
+     "https://relay.example.org"],
+)  # fmt: skip
+def test_this_machine_and_tls_need_no_asking(url: str) -> None:
+    RelayClient(url, "0" * 64).close()
+
+
 def test_an_organiser_waits_for_two_or_three_aggregators() -> None:
     with pytest.raises(ProtocolError, match="two or three"):
         Organiser(organiser(), GROUP.batch.terms, aggregators=5)

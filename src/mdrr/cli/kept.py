@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdrr.errors import MdrrError
 from mdrr.response import Report
+from mdrr.securesum.history import write_atomically
 
 if TYPE_CHECKING:
     from mdrr.collector import Link
@@ -74,13 +75,7 @@ class Kept:
 
     def write(self, fields: Mapping[str, Any]) -> None:
         """Write it, whole or not at all."""
-        beside = self._path.with_suffix(f".{os.getpid()}.part")
-        descriptor = os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(fields, file)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._path)
+        write_atomically(self._path, json.dumps(fields).encode())
 
     def read(self) -> dict[str, Any]:
         """What is kept; nothing before the first draw."""

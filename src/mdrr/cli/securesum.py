@@ -47,6 +47,10 @@ OrganiserId = Annotated[
     Option("--organiser", help="The organiser's id, which you got from someone you trust."),
 ]
 Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
+PlainHttp = Annotated[
+    bool,
+    Option("--plain-http", help="Take http:// to another machine too; others see who takes part."),
+]
 Aggregators = Annotated[
     list[str] | None,
     Option(
@@ -187,6 +191,7 @@ def party(
         ),
     ] = 3,
     patience: Patience = 600.0,
+    plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
     """Contribute your answers to a secure sum; in paper mode, see the total."""
@@ -202,7 +207,7 @@ def party(
     answers = read_record(record)  # before anybody hears of her
     source = SystemSource()
     identity = load_or_make(state / "keys.json", source)
-    client, terms = _join(relay, identity.id, organiser, patience)
+    client, terms = _join(relay, identity.id, organiser, patience, plain_http)
     if terms.minimum < minimum:
         raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
     if pins is not None and terms.mode != "aggregators":
@@ -233,6 +238,7 @@ def aggregator(
     organiser: OrganiserId = None,
     minimum: Minimum = 3,
     patience: Patience = 3600.0,
+    plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve as one of two or three aggregators; may be killed and started again at any time."""
@@ -245,7 +251,7 @@ def aggregator(
     identity = load_or_make(state / "keys.json", SystemSource(), operator)
     pin = identity.public.pin
     step(f"This aggregator is {pin}: publish it, so that people can tell it from others.")
-    client, terms = _join(relay, identity.id, organiser, patience)
+    client, terms = _join(relay, identity.id, organiser, patience, plain_http)
     ledger = SqliteLedger(state / "ledger.sqlite")
     _show_outcome(run_aggregator(client, identity, ledger, terms, minimum=minimum), as_json)
 
@@ -258,13 +264,13 @@ def _require(*modules: str) -> None:
 
 
 def _join(
-    relay: str, who: str, organiser: str | None, patience: float
+    relay: str, who: str, organiser: str | None, patience: float, plain: bool
 ) -> tuple[RelayClient, Terms]:
     """A connection to the relay, and what the organiser asks."""
     from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.client import RelayClient
 
-    client = RelayClient(relay, who, patience=patience)
+    client = RelayClient(relay, who, patience=patience, plain=plain)
     terms = Terms.read(client.terms(), organiser)
     if organiser is None:
         step("No --organiser given: whoever answers at this address is believed to be the one.")

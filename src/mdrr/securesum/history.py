@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -123,16 +124,23 @@ def _refuse_again(run: str, runs: Iterable[str]) -> None:
         )
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file by new content, so that a crash leaves the old or the new and nothing else."""
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file by new content, so that a crash leaves the old or the new and nothing else.
+
+    Only its owner can read it. It is written beside its place first, under a name that nobody can
+    guess and prepare, such as a link that leads elsewhere.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    handle, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    except BaseException:
+        os.unlink(fresh)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -22,10 +23,12 @@ class RelayClient:
         url: where the relay listens, e.g. `https://relay.example.org`.
         me: the member's id.
         patience: seconds of silence from the relay (or from the others) before giving up.
+        plain: take http:// to another machine too. Messages are sealed and signed all the same,
+            but everybody on the way sees who takes part, and the totals.
     """
 
-    def __init__(self, url: str, me: str, *, patience: float = 60.0) -> None:
-        _check_url(url)
+    def __init__(self, url: str, me: str, *, patience: float = 60.0, plain: bool = False) -> None:
+        _check_url(url, plain)
         self._http = httpx.Client(
             base_url=url,
             timeout=httpx.Timeout(40.0, connect=5.0),
@@ -106,7 +109,7 @@ class RelayClient:
             raise ProtocolError(f"the relay refused: {_reason(answer)}")
 
 
-def _check_url(url: str) -> None:
+def _check_url(url: str, plain: bool) -> None:
     """Refuse at once an address that no waiting makes right."""
     try:
         parsed = httpx.URL(url)
@@ -117,6 +120,20 @@ def _check_url(url: str) -> None:
         raise ProtocolError(
             f"{url!r} is not the address of a relay: it starts with http:// or https://"
         )
+    if parsed.scheme == "http" and not plain and not _is_here(parsed.host):
+        raise ProtocolError(
+            f"{url!r} is another machine without TLS: everybody on the way sees who takes part, "
+            "and the totals. Use its https:// address, or say --plain-http if the way is safe, "
+            "such as a tunnel"
+        )
+
+
+def _is_here(host: str) -> bool:
+    """Whether an address stays on this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _read(text: str) -> Message | ProtocolError:
