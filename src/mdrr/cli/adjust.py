@@ -42,9 +42,9 @@ def adjust(
     for path in reports:
         if str(path) == STDIN:
             raise MdrrError("reports to weigh are read twice, and stdin only once: give a file")
-        if path.suffix.lower() == ".json":
+        if path.suffix.lower() in (".json", ".arrow"):
             raise MdrrError(f"{path}: a tally has no records to weigh. Give the reports themselves")
-    tally = load_tally(reports, made, quiet=as_json)
+    tally = load_tally(reports, made, quiet=as_json, keep="reports")
     found = rake(tally, made, tolerance=tolerance, sweeps=sweeps)
     array = require("pyarrow", "frames").array
     chunks = chain.from_iterable(read_reports(path, made) for path in reports)

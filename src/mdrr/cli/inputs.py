@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mdrr.estimation import Estimate
     from mdrr.frozen import FrozenSurvey
     from mdrr.survey import Survey
-    from mdrr.tallies import Tally
+    from mdrr.tallies import Keep, Tally
 
 T = TypeVar("T")
 
@@ -53,6 +53,8 @@ def kind_of(path: Path) -> str | None:
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".gz"):
         return "a table of people or reports"
+    if suffix == ".arrow":
+        return "a tally"
     if suffix in (".toml", SAVED):
         return "a survey file" if suffix == ".toml" else "a saved estimate"
     try:
@@ -106,9 +108,9 @@ def load_frozen(path: Path) -> FrozenSurvey:
     return _load(path, "a frozen survey", lambda p: FrozenSurvey.from_json(p.read_bytes()))
 
 
-def check_ending(out: Path | None, ending: str, what: str) -> None:
+def check_ending(out: Path | None, ending: str, what: str, *others: str) -> None:
     """Refuse to write a file under a name that says it is of another format."""
-    if out is not None and out.suffix.lower() != ending:
+    if out is not None and out.suffix.lower() not in (ending, *others):
         raise MdrrError(f"{out}: {what}. Name it {out.with_suffix(ending).name!r}")
 
 
@@ -177,21 +179,27 @@ def load_domain(survey: Path | None, design: Path | None) -> Domain:
 
 
 def load_tally(
-    paths: Sequence[Path], design: Design, *, quiet: bool = False, different_people: bool = False
+    paths: Sequence[Path],
+    design: Design,
+    *,
+    quiet: bool = False,
+    different_people: bool = False,
+    keep: Keep = "auto",
 ) -> Tally:
-    """Read and add up tallies (.json), or files of reports.
+    """Read and add up tallies (.json, .arrow), or files of reports, of which so much is kept.
 
     Unless they are of `different_people`, tallies mixed with reports, and equal files, are refused:
     a tally and the reports it was made of would count everybody twice.
     """
-    from mdrr.files import stated_fingerprint, tally_files
+    from mdrr.files import read_tally, stated_fingerprint, tally_files
     from mdrr.plausibility import doubts
-    from mdrr.tallies import Tally
 
     def read(path: Path) -> Tally:
-        return Tally.from_json(path.read_text(encoding="utf-8"), design)
+        if path.suffix.lower() in (".toml", SAVED):
+            raise MdrrError("not a tally")
+        return read_tally(path, design)
 
-    others = (".json", ".toml", SAVED)  # what is no tally is refused by its kind
+    others = (".json", ".arrow", ".toml", SAVED)  # what is no tally is refused by its kind
     tallies = [path for path in paths if path.suffix.lower() in others]
     reports = [path for path in paths if path not in tallies]
     if tallies and reports and not different_people:
@@ -212,7 +220,7 @@ def load_tally(
         note(f"Note: {silent[0]}{more} does not say its design, so it is taken on trust")
     if reports:
         with progress("Tallying", quiet=quiet) as advance:
-            found.append(tally_files(reports, design, advance))
+            found.append(tally_files(reports, design, advance, keep=keep))
     total = reduce(add, found)
     for doubt in doubts(total, design):
         note(f"Warning: {doubt}")

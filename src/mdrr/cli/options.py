@@ -40,15 +40,15 @@ Counted = Annotated[
     list[Path],
     Argument(
         metavar="REPORTS",
-        help="Tallies (.json) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
+        help="Tallies (.json .arrow) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
     ),
 ]
 Estimable = Annotated[
     list[Path],
     Argument(
         metavar="REPORTS",
-        help="Tallies (.json), reports (.parquet .csv .jsonl; - is CSV on stdin), or a saved "
-        "estimate (.npz), which is not fitted again.",
+        help="Tallies (.json .arrow), reports (.parquet .csv .jsonl; - is CSV on stdin), or a "
+        "saved estimate (.npz), which is not fitted again.",
     ),
 ]
 EstimateDesign = Annotated[

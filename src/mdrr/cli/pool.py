@@ -24,7 +24,7 @@ def pool(
         list[Path],
         Argument(
             metavar="REPORTS",
-            help="One file per survey: its tally (.json) or reports (.parquet .csv .jsonl).",
+            help="One file per survey: its tally (.json .arrow) or reports (.parquet .csv .jsonl).",
         ),
     ],
     design: Annotated[
@@ -36,12 +36,12 @@ def pool(
     as_json: AsJson = False,
 ) -> None:
     """Join surveys that asked the same attributes into one tally and its design."""
-    from mdrr.files import write_text
+    from mdrr.files import write_tally
     from mdrr.planning import pool as pooling
 
     if out.resolve() == pooled.resolve():
         raise MdrrError(f"{out} would be written twice; give the tally and the design a file each")
-    check_ending(out, ".json", "a tally is JSON")
+    check_ending(out, ".json", "a tally is JSON, or Arrow (.arrow)", ".arrow")
     keep_apart(out, reports)
     keep_apart(pooled, reports, publishes=True)
     for path in design:
@@ -58,7 +58,7 @@ def pool(
     ]
     tally, made = pooling(list(zip(tallies, designs, strict=True)))
     publish(pooled, made, force=force, option="--pooled")
-    write_text(out, tally.to_json())
+    write_tally(out, tally)
     print_answer(
         {
             "n": tally.n,

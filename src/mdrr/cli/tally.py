@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Option
 
@@ -24,16 +24,23 @@ def tally(
             help="The tallies and the reports are of different people: add them up.",
         ),
     ] = False,
+    keep: Annotated[
+        Literal["auto", "reports", "sums"],
+        Option(
+            help="Keep all distinct reports, or sums (margins, pair tables) and a sample of "
+            "reports. Default: sums where the distinct reports are too many."
+        ),
+    ] = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Count how often each report occurs in one or more files."""
-    from mdrr.files import write_text
+    from mdrr.files import write_tally
 
-    check_ending(out, ".json", "a tally is JSON")
+    check_ending(out, ".json", "a tally is JSON, or Arrow (.arrow)", ".arrow")
     keep_apart(out, reports, design)
     made = load_design(design)
-    found = load_tally(reports, made, quiet=as_json, different_people=different_people)
-    write_text(out, found.to_json())
+    found = load_tally(reports, made, quiet=as_json, different_people=different_people, keep=keep)
+    write_tally(out, found)
     fields = {"n": found.n, "distinct": found.distinct, "fingerprint": made.fingerprint}
     print_answer(
         {**fields, "out": str(out)},

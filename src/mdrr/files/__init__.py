@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mdrr.files.reports import read_reports, stated_fingerprint, tally_files, write_reports
 from mdrr.files.tables import read_codes, read_people, read_tables, write_tables
+from mdrr.files.tallied import read_tally, write_tally
 from mdrr.files.whole import whole, write_text
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     "read_people",
     "read_reports",
     "read_tables",
+    "read_tally",
     "stated_fingerprint",
     "tally_files",
     "whole",
     "write_reports",
     "write_tables",
+    "write_tally",
     "write_text",
 ]
