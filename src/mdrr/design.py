@@ -127,10 +127,10 @@ class Design:
                 raise DesignError(f"{name!r} is in no cluster; add it, alone if need be")
         self._check_public()
         self._check_names()
-        weights = sum(q.weight for q in self.questionnaires)
-        if len(self.questionnaires) > 1 and weights not in TOTALS:
+        if len(self.questionnaires) > 1 and self.weights not in TOTALS:
             raise DesignError(
-                f"the questionnaires' weights sum to {weights}; they must sum to 2^16, 2^32 or 2^48"
+                f"the questionnaires' weights sum to {self.weights}; they must sum to 2^16, 2^32 "
+                "or 2^48"
             )
 
     def _check_public(self) -> None:
@@ -248,11 +248,16 @@ class Design:
         return tuple(tuple(c.matrix.outcomes for c in q.clusters) for q in self.questionnaires)
 
     @cached_property
+    def weights(self) -> int:
+        """What the questionnaires' weights sum to."""
+        return sum(q.weight for q in self.questionnaires)
+
+    @cached_property
     def selection_bytes(self) -> int:
         """Random bytes that pick the questionnaire; 0 when there is only one."""
         if len(self.questionnaires) == 1:
             return 0
-        return draw_bytes(sum(q.weight for q in self.questionnaires))
+        return draw_bytes(self.weights)
 
     @cached_property
     def record_bytes(self) -> int:

@@ -112,7 +112,7 @@ def _spent(cluster: Cluster) -> float | str:
 
 def _summary(made: Design) -> dict[str, Any]:
     """What `--json` prints of a design."""
-    people = sum(q.weight for q in made.questionnaires)
+    people = made.weights
     asked = []
     for q in made.questionnaires:
         clusters = [

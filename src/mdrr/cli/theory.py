@@ -36,7 +36,7 @@ def theory(
         raise MdrrError(f"--level {level:g}: a confidence level lies between 0 and 1")
     alpha = round(1 - level, 12)
     made = load_design(design)
-    total = sum(q.weight for q in made.questionnaires)
+    total = made.weights
     rows: list[dict[str, Any]] = []
     for place, asked in enumerate(made.questionnaires):
         people = max(round(n * asked.weight / total), 1)

@@ -211,7 +211,6 @@ def _total(
     Where nobody is asked the whole table, V is infinite and the product of the margins answers: a
     report that adds d people to a category adds d times the others' shares to a cell, at most d.
     """
-    weights = sum(q.weight for q in design.questionnaires)
     cells = cells_in(design.domain, names)
     parts = []
     for questionnaire in map(design.questionnaires.__getitem__, design.asking(names)):
@@ -227,7 +226,7 @@ def _total(
                 others = [shapes[name].even for name in cluster.attributes if name not in met]
                 signal = matrix.signal if isinstance(matrix, Constant) else 0.0
                 known *= math.sqrt(gain(cells_in(design.domain, met), others, signal))
-        share = questionnaire.weight / weights
+        share = questionnaire.weight / design.weights
         told = share / max(square - 1 / cells, 1e-300)
         parts.append((told, told * known, swing / share))
     if not parts:

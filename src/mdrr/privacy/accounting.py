@@ -98,7 +98,7 @@ def account(design: Design) -> Account:
         ...  for a in spent.attributes]
         [('a', 2.0, 1.43), ('b', 2.0, 1.43), ('c', 1.0, 1.0)]
     """
-    total = sum(q.weight for q in design.questionnaires)
+    total = design.weights
     questionnaires = []
     for q in design.randomized.questionnaires:
         clusters = tuple(
@@ -125,7 +125,7 @@ def attribute_account(design: Design, name: str) -> AttributeAccount:
     """
     if design.domain.attribute(name).public:
         raise DesignError(f"{name!r} is public: it is reported as it is, and no ε is of it")
-    total = sum(q.weight for q in design.questionnaires)
+    total = design.weights
     asked, guaranteed, unknown = 0, 0.0, 0.0
     for questionnaire in design.questionnaires:
         for cluster in questionnaire.clusters:

@@ -227,7 +227,7 @@ def _alike(one: _Asked, other: _Asked) -> bool:
 
 def _asked(design: Design) -> _Asked:
     """Each questionnaire's clusters and kinds of matrix; its share and the clusters' ε."""
-    total = sum(q.weight for q in design.questionnaires)
+    total = design.weights
     return sorted(
         (
             tuple((c.attributes, c.matrix.kind) for c in q.clusters),

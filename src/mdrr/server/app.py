@@ -75,7 +75,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         writer.start(asyncio.get_running_loop())
         yield
         await writer.stop()
-        await asyncio.to_thread(findings.stop)
+        findings.stop()
         store.dispose()
 
     app = FastAPI(

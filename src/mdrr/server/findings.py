@@ -9,7 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -39,16 +43,32 @@ class Findings:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="mdrr-estimate")
         self._kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._asked: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        # A daemon: a server that is stopped does not wait for an estimate.
+        Thread(target=self._work, name="mdrr-estimate", daemon=True).start()
+
+    def _work(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            future, work = asked
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as error:  # whoever asked is told
+                    future.set_exception(error)
 
     def stop(self) -> None:
-        """Finish what is being computed, and compute no more."""
-        self._worker.shutdown(cancel_futures=True)
+        """Compute no more. What is being computed is given up: it can be asked for again."""
+        with suppress(Empty):
+            while (asked := self._asked.get_nowait()) is not None:
+                asked[0].cancel()
+        self._asked.put(None)
 
     async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run work in the thread of estimates."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
+        future: Future[T] = Future()
+        self._asked.put((future, partial(work, *arguments)))
+        return await asyncio.wrap_future(future)
 
     def estimate(self, phases: Phases, method: str) -> Estimate:
         """The estimate of one phase or of several as one; call it in the thread of estimates."""
