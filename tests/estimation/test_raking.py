@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdrr.errors import EstimateError
-from mdrr.estimation.raking import fit_margins, margin_of, rake
+from mdrr.estimation.raking import _cut, fit_margins, margin_of, rake
 
 HALF = np.array([0.5, 0.5])
 
@@ -172,6 +172,39 @@ def test_when_to_stop_must_be_possible(options):
     half = np.array([0.5, 0.5])
     with pytest.raises(EstimateError, match="must"):
         rake([np.array([0, 1])], [half], [1, 1], **options)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 4), (2, 2, 2, 2, 5), (7, 2, 2)])
+@pytest.mark.parametrize("sweeps", [1, 2, 1000])
+def test_blocks_of_columns_are_raked_as_records_are(sizes, sweeps, monkeypatch):
+    rng = np.random.default_rng(len(sizes) * sweeps)
+    columns = [rng.integers(size, size=400) for size in sizes]
+    columns[1][columns[0] == 0] = 0
+    targets = [rng.dirichlet(np.ones(size)) for size in sizes]
+    targets[-1][0] = 0
+    targets[-1] /= targets[-1].sum()
+    start = rng.integers(1, 5, size=400)
+    apart = rake(columns, targets, start, sweeps=sweeps)
+    monkeypatch.setattr("mdrr.estimation.raking._MANY_RECORDS", 1)
+    found = rake(columns, targets, start, sweeps=sweeps)
+    np.testing.assert_allclose(found.weights, apart.weights, rtol=1e-9, atol=1e-15)
+    assert found.residual == pytest.approx(apart.residual, rel=1e-6, abs=1e-12)
+    assert (found.sweeps, found.stopped) == (apart.sweeps, apart.stopped)
+
+
+def test_blocks_of_columns_say_when_nothing_is_left(monkeypatch):
+    monkeypatch.setattr("mdrr.estimation.raking._MANY_RECORDS", 1)
+    columns = [np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])]
+    with pytest.raises(EstimateError, match="the targets contradict the randomized records"):
+        rake(columns, [np.array([1.0, 0.0]), np.array([0.0, 1.0])], [1, 1, 1, 1])
+
+
+def test_records_of_too_many_combinations_are_raked_one_by_one():
+    assert _cut([16, 2, 3], 2**14) == 1
+    assert _cut([2, 3, 16], 2**14) == 2
+    assert _cut([16, 2, 3], 2**14 - 1) is None
+    assert _cut([300, 300], 2**14) is None
+    assert _cut([16], 2**14) is None
 
 
 def test_fitting_margins_keeps_odds_ratios():
