@@ -186,7 +186,7 @@ def test_a_tally_and_its_reports_do_not_count_everybody_twice(folder, command):
 
 def test_a_tally_is_written_under_the_name_of_json(folder):
     said = refusal("tally reports.parquet -d design.json -o t.csv")
-    assert said == "t.csv: a tally is JSON. Name it 't.json'"
+    assert said == "t.csv: a tally is JSON, or Arrow (.arrow). Name it 't.json'"
     assert not Path("t.csv").exists()
 
 
