@@ -368,3 +368,107 @@ def test_a_tally_and_a_swapped_order_are_refused():
         tally(counted, DESIGN)
     with pytest.raises(TallyError, match="the reports come first, then the design"):
         tally(DESIGN, pl.DataFrame(PEOPLE))
+
+
+ORDER = Domain((Attribute("v", ("b", "a", "c")), Attribute("w", ("x", "y"))))
+WORDS = {"v": ["a", "c", "a", "b"], "w": ["x", "y", "y", "x"]}
+AS_CODES = [[1, 2, 1, 0], [0, 1, 1, 0]]
+
+
+def categoricals(values, extra=()):
+    """The same columns as every kind of dictionary, with labels that nobody has among them."""
+    kinds = {}
+    arrow = {
+        name: pa.DictionaryArray.from_arrays(
+            pa.array([words.index(v) if v is not None else None for v in column], pa.int8()), words
+        )
+        for name, column in values.items()
+        for words in [[*extra, *sorted({v for v in column if v is not None})]]
+    }
+    kinds["pyarrow"] = pa.table(arrow)
+    kinds["pandas"] = pa.table(arrow).to_pandas()
+    kinds["categorical"] = pl.DataFrame(values, schema=dict.fromkeys(values, pl.Categorical))
+    kinds["enum"] = pl.DataFrame(
+        values,
+        schema={name: pl.Enum(column.dictionary.to_pylist()) for name, column in arrow.items()},
+    )
+    return kinds
+
+
+@pytest.mark.parametrize("extra", [(), ("zzz",), ("x", "y")])
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "categorical", "enum"])
+def test_codes_of_dictionaries_are_taken_in_any_order(kind, extra):
+    pl.Series(["someone", "else's", "category"], dtype=pl.Categorical)
+    frame = categoricals(WORDS, [e for e in extra if e not in ("x", "y")])[kind]
+    assert [c.tolist() for c in encode(frame, ORDER)] == AS_CODES
+    assert [c.dtype for c in encode(frame, ORDER)] == [np.uint8, np.uint8]
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "categorical", "enum"])
+def test_dictionaries_come_back_as_dictionaries(kind):
+    frame = categoricals(WORDS)[kind]
+    sent = randomize(frame, exact(ORDER))
+    assert type(sent) is type(frame)
+    if kind == "pandas":
+        assert [list(sent[name].cat.categories) for name in "vw"] == [["b", "a", "c"], ["x", "y"]]
+    elif kind == "pyarrow":
+        assert all(pa.types.is_dictionary(field.type) for field in sent.schema)
+    else:
+        wanted = pl.Categorical if kind == "categorical" else pl.Enum(["b", "a", "c"])
+        assert sent.schema["v"] == wanted
+    plain = pl.from_arrow(sent) if kind == "pyarrow" else pl.DataFrame(sent)
+    assert plain.cast(pl.String).to_dict(as_series=False) == WORDS
+    assert tally(sent, exact(ORDER)).n == 4
+
+
+def test_dictionaries_and_other_columns_mix():
+    people = pl.DataFrame(PEOPLE).with_columns(pl.col("ville").cast(pl.Categorical))
+    sent = randomize(people, exact(MIXED))
+    assert sent.schema["ville"] == pl.Categorical
+    assert sent["children"].to_list() == PEOPLE["children"]
+    assert sent["ville"].cast(pl.String).to_list() == PEOPLE["ville"]
+    pairs = randomize(pl.concat([people] * 30), PAIRS, source=SeededSource(3))
+    assert pairs.schema["ville"] == pl.Categorical
+    assert 0 < pairs["ville"].null_count() < 120
+    enum = people.with_columns(pl.col("ville").cast(pl.Enum(MIXED.attribute("ville").categories)))
+    enums = randomize(pl.concat([enum] * 30), PAIRS, source=SeededSource(3))
+    assert enums["ville"].cast(pl.String).to_list() == pairs["ville"].cast(pl.String).to_list()
+    assert tally(enums, PAIRS) == tally(pairs, PAIRS)
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "categorical", "enum"])
+def test_what_a_dictionary_column_lacks_is_said(kind):
+    holed = {"v": ["a", None, "b"], "w": ["x", "y", "x"]}
+    with pytest.raises(SchemaError, match="row 2: 'v' has 1 missing values"):
+        encode(categoricals(holed)[kind], ORDER)
+    missing = Domain((Attribute("v", ("b", "a", "?"), missing="?"), ORDER.attribute("w")))
+    assert encode(categoricals(holed)[kind], missing)[0].tolist() == [1, 2, 0]
+    wrong = {"v": ["a", "b", "q"], "w": ["x", "y", "x"]}
+    with pytest.raises(SchemaError, match="row 3: 'v' has no category 'q'"):
+        encode(categoricals(wrong)[kind], ORDER)
+
+
+@pytest.mark.parametrize("size", [127, 128, 129, 255, 256, 257])
+def test_dictionaries_of_many_labels(size):
+    words = [f"label {i}" for i in range(size)]
+    domain = Domain((Attribute("v", tuple(words)),))
+    rng = np.random.default_rng(size)
+    codes = np.concatenate([np.arange(size), rng.integers(size, size=300)])
+    for order in (np.arange(size), rng.permutation(size)):
+        labels = [words[i] for i in order]
+        column = pa.DictionaryArray.from_arrays(pa.array(np.argsort(order)[codes]), labels)
+        frame = pa.table({"v": column})
+        assert encode(frame, domain)[0].tolist() == codes.tolist()
+        sent = randomize(frame, nearly := independent(domain, epsilon=30.0))
+        assert sent["v"].to_pylist() == [words[c] for c in codes]
+        assert randomize(frame.to_pandas(), nearly)["v"].tolist() == sent["v"].to_pylist()
+
+
+def test_long_columns_are_encoded_side_by_side(monkeypatch):
+    monkeypatch.setattr("mdrr.frames._SIDE_BY_SIDE", 1)
+    assert [c.tolist() for c in encode(pl.DataFrame(PEOPLE), MIXED)] == [
+        CODES[name] for name in MIXED.names
+    ]
+    assert randomize(pl.DataFrame(PEOPLE), exact(MIXED))["ville"].to_list() == PEOPLE["ville"]
+    with pytest.raises(SchemaError, match="'ville' has no category 'Atlantis'"):
+        encode(pl.DataFrame({**PEOPLE, "ville": ["Atlantis"] * 4}), MIXED)

@@ -6,20 +6,28 @@ Columns of other names never leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import as_arrow, encode_column, read_frame, wrap
+from mdrr.labels import as_arrow, dictionary_columns, encode_column, read_frame, wrap
 from mdrr.randomizer import Codes, Reports, randomize_codes
 from mdrr.report_frames import FINGERPRINT, report_codes, report_table
 from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally, tally_codes, tally_responses
+
+_SIDE_BY_SIDE = 1 << 17
+"""Rows from which on columns are worked on side by side."""
+_UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32"}
+
+T = TypeVar("T")
 
 
 def encode(frame: Any, domain: Domain) -> list[Codes]:
@@ -37,7 +45,11 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
         [array([0, 1], dtype=uint8), array([1, 1], dtype=uint8)]
     """
     native = read_frame(frame, domain.names)
-    return [encode_column(native[a.name], a) for a in domain.attributes]
+
+    def codes(attribute: Attribute) -> Codes:
+        return encode_column(native[attribute.name], attribute)
+
+    return _side_by_side(codes, domain.attributes, len(native))
 
 
 def randomize(
@@ -46,7 +58,7 @@ def randomize(
     """Randomize a frame of true records: what each person would send, in one go.
 
     It gives the same kind of frame, in the same row order, with the design's columns only; numbers
-    come back as their bins.
+    come back as their bins, and categoricals as categoricals of the attribute's categories.
 
     Arguments:
         people: one row per person, one column per attribute; pandas, Polars or PyArrow.
@@ -58,7 +70,8 @@ def randomize(
     if not isinstance(design, Design):
         raise SchemaError("the people come first, then the design: mdrr.randomize(people, design)")
     reports = randomize_codes(encode(people, design.domain), design, source)
-    return _like(people, report_table(reports, design), design, keep_index)
+    table = report_table(reports, design, dictionary_columns(people))
+    return _like(people, table, design, keep_index)
 
 
 def tally(
@@ -140,12 +153,36 @@ def _occurring(column: Any, name: str) -> Attribute:
     return Attribute(name, tuple(sorted(labels)))
 
 
+def _polars(table: Any, schema: Any) -> Any:
+    """A PyArrow table as a Polars frame; dictionaries as Enum where the people have Enum."""
+    nw, pl = require("narwhals", "frames"), require("polars", "frames")
+    pa = require("pyarrow", "frames")
+
+    def series(name: str) -> Any:
+        column = as_arrow(table[name], name)
+        if not (schema.get(name) == nw.Enum and pa.types.is_dictionary(column.type)):
+            return pl.Series(name, column)
+        kind = pl.Enum(column.dictionary.to_pylist())
+        codes = pl.Series(name, column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
+        return codes.cat.to(kind) if hasattr(codes.cat, "to") else codes.cast(kind)
+
+    return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows))
+
+
+def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], rows: int) -> list[T]:
+    """Work on columns, on all cores where they are long."""
+    if rows < _SIDE_BY_SIDE:
+        return [work(column) for column in columns]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(work, columns))
+
+
 def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in."""
     nw, pa = require("narwhals", "frames"), require("pyarrow", "frames")
     wrapped = wrap(people)
     if wrapped.implementation.is_polars():
-        frame = require("polars", "frames").from_arrow(table)
+        frame = _polars(table, wrapped.collect_schema())
         return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame
     if not wrapped.implementation.is_pandas():
         return table

@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
+from mdrr.counting import typed
 from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
 from mdrr.randomizer import Codes, smallest_unsigned
 
+_MOST_WORDS = 2**16
+"""The most labels in a dictionary that are looked up before those that occur are known."""
 ABSENT = -1
 """Stands where a column has no label."""
 _UNKNOWN = -2
@@ -39,6 +42,8 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     array([ 0, -1], dtype=int16)
     """
     arrow = as_arrow(column, attribute.name)
+    if (taken := _as_they_are(arrow, attribute)) is not None:
+        return taken
     if attribute.kind == "numeric" and is_number(arrow.type):
         codes = _binned(arrow, attribute)
     else:
@@ -57,16 +62,23 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     return codes.astype(smallest_unsigned(attribute.size))
 
 
-def decode_column(codes: npt.NDArray[Any], attribute: Attribute) -> Any:
-    """Codes as a PyArrow array of labels; null where a code is negative.
+def decode_column(
+    codes: npt.NDArray[Any], attribute: Attribute, *, dictionary: bool = False
+) -> Any:
+    """Codes as a PyArrow array of labels, or as a dictionary; null where a code is negative.
 
     >>> decode_column(np.array([1, -1]), Attribute("smokes", ("no", "yes"))).to_pylist()
     ['yes', None]
     """
     pa = require("pyarrow", "frames")
     values = pa.array(list(attribute.categories), label_type(attribute))
-    absent = codes < 0 if np.issubdtype(codes.dtype, np.signedinteger) else None
-    return values.take(pa.array(np.maximum(codes, 0), mask=absent))
+    absent = codes < 0 if codes.dtype.kind == "i" and codes.min(initial=0) < 0 else None
+    signed = np.min_scalar_type(-attribute.size)  # of others pandas makes no categorical
+    same = codes.dtype.kind == "u" and codes.dtype.itemsize == signed.itemsize
+    indices = pa.array(codes.view(signed) if same else codes.astype(signed), mask=absent)
+    if not dictionary:
+        return values.take(indices)
+    return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
 def typed_column(column: Any, attribute: Attribute) -> Any:
@@ -144,12 +156,44 @@ def as_arrow(column: Any, name: str) -> Any:
     """A column as one contiguous PyArrow array."""
     pa = require("pyarrow", "frames")
     try:
-        arrow = column.to_arrow() if hasattr(column, "to_arrow") else column
+        arrow = _dictionary_of(column)
+        if arrow is None:
+            arrow = column.to_arrow() if hasattr(column, "to_arrow") else column
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise SchemaError(
             f"the column {name!r} mixes values of different types. Convert it to one type first"
         ) from None
-    return arrow.combine_chunks() if isinstance(arrow, pa.ChunkedArray) else arrow
+    if not isinstance(arrow, pa.ChunkedArray):
+        return arrow
+    return arrow.chunk(0) if arrow.num_chunks == 1 else arrow.combine_chunks()
+
+
+def _dictionary_of(column: Any) -> Any:
+    """The dictionary of a categorical of pandas or Polars with no nulls, rows not looked at.
+
+    Polars numbers the categories of all columns together, so there may be labels of others.
+    """
+    kind = getattr(column, "implementation", None)
+    if kind is None or column.dtype != require("narwhals", "frames").Categorical:
+        return None
+    pa, native = require("pyarrow", "frames"), column.to_native()
+    if kind.is_pandas():
+        codes = native.cat.codes.to_numpy()
+        labels = pa.array(native.cat.categories)
+    elif kind.is_polars() and hasattr(native.cat, "to") and not native.null_count():
+        physical = native.to_physical()
+        if (most := physical.max() or 0) > _MOST_WORDS:
+            return None
+        every = type(native)(range(most + 1), dtype=physical.dtype).cat.to(native.dtype)
+        codes, labels = (
+            physical.to_numpy(),
+            every.cast(require("polars", "frames").String).to_arrow(),
+        )
+    else:
+        return None
+    if codes.min(initial=0) < 0:
+        return None
+    return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
 
 
 def is_number(kind: Any) -> bool:
@@ -186,6 +230,13 @@ def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
     return native
 
 
+def dictionary_columns(frame: Any) -> set[str]:
+    """The columns that are dictionaries: Arrow's, categoricals, Polars' Enum."""
+    nw = require("narwhals", "frames")
+    schema = wrap(frame).collect_schema()
+    return {name for name, kind in schema.items() if kind in (nw.Categorical, nw.Enum)}
+
+
 def need_columns(where: str, names: Sequence[str], wanted: Iterable[str]) -> None:
     """Refuse two columns of one name, and the lack of one that is wanted."""
     for i, name in enumerate(names):
@@ -214,6 +265,32 @@ def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[An
     codes = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
     codes[absent] = ABSENT
     return codes.astype(_signed(attribute))
+
+
+def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
+    """A dictionary's codes without a look at any row, if all of them are labels of the attribute.
+
+    Where its labels come first and in order, these are the column's own codes, not a copy.
+    """
+    if arrow.null_count or not require("pyarrow", "frames").types.is_dictionary(arrow.type):
+        return None
+    words, size = arrow.dictionary, attribute.size
+    by_word, kind = _positions(words, attribute), smallest_unsigned(size)
+    indices = arrow.indices.to_numpy(zero_copy_only=False)
+    if np.array_equal(by_word, np.arange(len(words))):
+        same = indices.dtype.itemsize == kind.itemsize
+        return np.asarray(indices.view(kind) if same else indices.astype(kind))
+    unknown = by_word < 0
+    kind = smallest_unsigned(size + 1)
+    of_word = np.where(unknown, size, by_word).astype(kind)
+    if len(words) <= 256 and kind.itemsize == 1:  # one byte to another, which Python does fastest
+        table = of_word.tobytes().ljust(256)
+        codes = np.frombuffer(indices.astype(np.uint8).tobytes().translate(table), np.uint8)
+    else:
+        codes = of_word[indices]
+    if unknown.any() and codes.max(initial=0) == size:
+        return None
+    return typed(codes, size)
 
 
 def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:

@@ -7,7 +7,7 @@ no combination of labels has a column of numbers instead, `a+b (code)`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,11 +76,44 @@ def report_codes(frame: Any, design: Design) -> Reports:
     return Reports(design.fingerprint, len(which), tuple(batches))
 
 
-def report_table(reports: Reports, design: Design) -> Any:
-    """Reports as a PyArrow table of labels in the people's order, with the design's fingerprint."""
+def report_table(reports: Reports, design: Design, dictionaries: Container[str] = ()) -> Any:
+    """Reports as a PyArrow table of labels in the people's order, with the design's fingerprint.
+
+    The columns named in `dictionaries` are dictionaries, which hold every label once.
+    """
     pa = require("pyarrow", "frames")
     wanted = report_columns(design)
-    columns = {name: np.full(reports.n, ABSENT, dtype=np.int64) for name in wanted}
+    columns = _in_order(reports, design) or _placed(reports, design)
+    fields = {
+        name: decode_column(columns[name], a, dictionary=name in dictionaries)
+        if a
+        else pa.array(columns[name].astype(np.int64), mask=columns[name] < 0)
+        for name, a in wanted.items()
+    }
+    return pa.table(fields).replace_schema_metadata({FINGERPRINT: design.fingerprint})
+
+
+def _in_order(reports: Reports, design: Design) -> dict[str, Codes] | None:
+    """The columns of reports that all stand in the people's order; None if they do not."""
+    batch = reports.batches[0]
+    if len(reports.batches) > 1 or not np.array_equal(batch.rows, np.arange(reports.n)):
+        return None
+    columns: dict[str, Codes] = {}
+    for cluster, codes in zip(design.clusters, batch.codes, strict=True):
+        parts: Iterable[Any] = (codes,)
+        if cluster.matrix.reports_cells and len(cluster.columns) > 1:
+            parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
+        columns.update(zip(cluster.columns, parts, strict=True))
+    return columns
+
+
+def _placed(reports: Reports, design: Design) -> dict[str, Codes]:
+    """The columns of reports, each at its person's place; −1 where she was not asked."""
+    wanted = report_columns(design)
+    columns: dict[str, Codes] = {
+        name: np.full(reports.n, ABSENT, dtype=np.min_scalar_type(-a.size) if a else np.int64)
+        for name, a in wanted.items()
+    }
     for q, (batch, questionnaire) in enumerate(
         zip(reports.batches, design.questionnaires, strict=True)
     ):
@@ -93,13 +126,7 @@ def report_table(reports: Reports, design: Design) -> Any:
                 parts = np.unravel_index(whole, design.shape(cluster))
             for name, part in zip(cluster.columns, parts, strict=True):
                 columns[name][batch.rows] = part
-    fields = {
-        name: decode_column(columns[name], a)
-        if a
-        else pa.array(columns[name], mask=columns[name] < 0)
-        for name, a in wanted.items()
-    }
-    return pa.table(fields).replace_schema_metadata({FINGERPRINT: design.fingerprint})
+    return columns
 
 
 def report_columns(design: Design) -> dict[str, Attribute | None]:
