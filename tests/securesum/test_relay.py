@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.keys import Identity
+from mdrr.securesum import ring
+from mdrr.securesum.keys import SEALED_EXTRA, Identity
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.organiser import Organiser, join
 from mdrr.securesum.person import make_report
@@ -18,7 +19,8 @@ from mdrr.securesum.roster import Batch
 from mdrr.securesum.terms import Terms
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.mailbox import Mailbox
-from mdrr.securesum.transport.relay import Relay, create_relay
+from mdrr.securesum.transport.relay import Relay, create_relay, largest_body, largest_message
+from mdrr.securesum.wire import encode64
 from mdrr.source import SeededSource
 from tests.chance import nothing_else
 from tests.securesum.group import Group, organiser, people
@@ -203,6 +205,107 @@ def test_the_organiser_refuses_who_does_not_fit() -> None:
         machine.close()
     with pytest.raises(ProtocolError, match="another organiser"):
         Organiser(people(1)[0], terms)
+
+
+class Chunks:
+    """A body that comes in pieces and counts how many were taken."""
+
+    def __init__(self, size: int, count: int) -> None:
+        self.size, self.count, self.taken = size, count, 0
+
+    async def __aiter__(self) -> Any:
+        for _ in range(self.count):
+            self.taken += 1
+            yield b" " * self.size
+
+
+def test_a_body_is_refused_when_it_grows_too_long_not_after_it_is_all_in_memory() -> None:
+    served = Served("paper")
+    limit = largest_body(served.terms)
+    body = Chunks(limit // 4, 1_000)
+    answer = served.http.post("/v1/messages", content=body)
+    assert answer.status_code == 400
+    assert f"more than {limit} bytes" in answer.json()["error"]
+    assert body.taken <= 6
+    told = Chunks(1, 1)  # of one that says how long it is nothing is taken
+    headers = {"Content-Length": str(limit + 1)}
+    assert served.http.post("/v1/messages", content=told, headers=headers).status_code == 400
+    assert told.taken == 0
+
+
+def test_one_long_message_is_refused_before_it_is_parsed() -> None:
+    served = Served("paper")
+    text = b'{"a": ' + b"[" * (largest_message(served.terms) + 1)
+    answer = served.http.post("/v1/messages", content=text)
+    assert answer.status_code == 400
+    assert f"a message of more than {largest_message(served.terms)}" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("mode", ["paper", "aggregators"])
+def test_what_an_honest_run_sends_is_within_the_limits(mode: str) -> None:
+    served = Served(mode)
+    me, cells = GROUP.identities[0], served.terms.question.cells
+    longest = {"reason": "x" * 500, "step": "share", "who": [one.id for one in GROUP.identities]}
+    said = [write(me, "abort", served.run, longest)]
+    if mode == "paper":
+        sealed = {"sealed": encode64(bytes(cells * ring.width(5) + SEALED_EXTRA))}
+        said += [write(me, "share", served.run, sealed, one.id) for one in GROUP.identities[1:]]
+    else:
+        batch = served.relay.organiser.frozen
+        assert isinstance(batch, Batch)
+        said += make_report(me, batch, GROUP.vectors[0], SeededSource(1))
+    assert served.post(*said)[0] == 200
+
+
+def test_a_member_cannot_fill_the_memory_and_others_go_on() -> None:
+    served = Served("paper")
+    flooding, other = GROUP.identities[:2]
+    for k in range(10_000):
+        padded = {"x": "y" * (largest_message(served.terms) - 600), "k": k}
+        status, said = served.post(write(flooding, "accept", served.run, padded))
+        if status != 200:
+            break
+    assert "one sender's messages" in said["error"]
+    assert served.relay.mailbox.bytes_in <= served.relay.quota + largest_body(served.terms)
+    assert served.post(write(other, "accept", served.run, {}))[0] == 200
+
+
+def test_two_with_one_sealing_key_do_not_spoil_the_run() -> None:
+    served = Served("paper", joined=2)
+    taken = GROUP.identities[0]
+    double = Identity(people(1, seed=8)[0].signing_secret, taken.sealing_secret)
+    status, said = served.post(join(double, served.terms))
+    assert status == 400
+    assert "another participant's" in said["error"]
+    assert served.post(*(join(one, served.terms) for one in GROUP.identities[2:]))[0] == 200
+    assert [m["kind"] for m in served.fetch(taken.id)[0]] == ["roster"]
+
+
+def test_who_waits_is_not_woken_by_what_is_for_others() -> None:
+    """Waking all for every message costs n² when n people wait for the list."""
+    served = Served("paper", joined=0)
+    looked = 0
+
+    class Counting(Mailbox):
+        def count(self, *arguments: Any) -> int:
+            nonlocal looked
+            looked += 1
+            return super().count(*arguments)
+
+    served.relay.mailbox = Counting()
+
+    async def wait_and_join() -> list[bytes]:
+        waiting = asyncio.ensure_future(served.relay.fetch("f" * 64, 0, 20.0, 1, ()))
+        await asyncio.sleep(0)
+        for one in GROUP.identities:
+            served.relay.post(join(one, served.terms).to_json())
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return (await waiting)[0]
+
+    got = LOOP.run_until_complete(wait_and_join())
+    assert [json.loads(one)["kind"] for one in got] == ["roster"]
+    assert looked == 2
 
 
 def test_keys_are_made_once_and_for_their_owner_only(tmp_path: Any) -> None:

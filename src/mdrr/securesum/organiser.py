@@ -77,6 +77,7 @@ class Organiser:
             "aggregator": aggregators if terms.mode == "aggregators" else 0,
         }
         self._joined: dict[str, dict[str, Public]] = {role: {} for role in ROLES}
+        self._sealing: set[bytes] = set()
         self.frozen: Roster | Batch | None = None
 
     @property
@@ -110,7 +111,10 @@ class Organiser:
             raise ProtocolError("the list of participants is closed")
         if len(others) >= self._wanted[role]:
             raise ProtocolError(f"there are {len(others)} of role {role!r} already: no more wanted")
+        if public.sealing in self._sealing:
+            raise ProtocolError("this sealing key is another participant's: make keys of your own")
         others[public.id] = public
+        self._sealing.add(public.sealing)
         return self.freeze() if self._complete else []
 
     @property

@@ -19,16 +19,37 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum import ring
 from mdrr.securesum.message import Message
 from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.roster import Batch
+from mdrr.securesum.terms import Terms
 from mdrr.securesum.transport.mailbox import Mailbox
 from mdrr.securesum.wire import canonical
 
-MAX_BYTES = 64_000_000
 MAX_WAIT = 30.0
 GATHER = 1.0
 """Seconds to wait for more once something is there, when more is expected."""
+POLL = 5.0
+"""Seconds after which who waits looks at the clock, since a batch may be late."""
+
+
+def largest_share(terms: Terms) -> int:
+    """The bytes of a message with one vector in base64, generously."""
+    paper = terms.mode == "paper"
+    size = ring.width(terms.wanted + 1) if paper else ring.ring_bits(terms.wanted) // 8
+    return 2_000 + 4 * terms.question.cells * size // 3
+
+
+def largest_message(terms: Terms) -> int:
+    """The bytes of any message: an aggregator's list has two digests for each person."""
+    return largest_share(terms) + 150 * terms.wanted
+
+
+def largest_body(terms: Terms) -> int:
+    """The bytes of a request: a party sends all her shares at once, an aggregator few messages."""
+    shares = terms.wanted if terms.mode == "paper" else 3
+    return shares * largest_share(terms) + 2 * largest_message(terms)
 
 
 class Relay:
@@ -47,24 +68,41 @@ class Relay:
         self.mailbox = Mailbox() if mailbox is None else mailbox
         self.patience = patience
         self.token = secrets.token_hex(16)
-        self._changed = asyncio.Condition()
+        self.longest = largest_message(organiser.terms)
+        self.quota = 2 * largest_body(organiser.terms)
+        self._kept: dict[str, int] = {}
+        self._bells: dict[str, asyncio.Event] = {}
         self._reported: dict[str, set[str]] = {}
+        self._whole = 0
         self._closed = False
         self._frozen_at = 0.0
 
-    async def post(self, data: bytes) -> None:
+    def post(self, data: bytes) -> None:
         """Take in one message, refusing what nobody could use."""
+        if len(data) > self.longest:
+            raise ProtocolError(f"a message of more than {self.longest} bytes")
         message = Message.from_json(data)
         if message.kind == "join":
             for said in self.organiser.receive(message):
-                self.mailbox.add(said)
+                self._keep(said)
                 self._frozen_at = time.monotonic()
         else:
             self._check_sender(message)
-            self.mailbox.add(message)
-            self._note_report(message)
-        async with self._changed:
-            self._changed.notify_all()
+            kept = self._kept.get(message.sender, 0) + len(data)
+            if kept > self.quota:
+                raise ProtocolError(f"one sender's messages of more than {self.quota} bytes in all")
+            if self._keep(message):
+                self._kept[message.sender] = kept
+                self._note_report(message)
+
+    def _keep(self, message: Message) -> bool:
+        """Put a message into the mailbox and wake those it is for; False if it is there already."""
+        fresh = self.mailbox.add(message)
+        names = self._bells if message.to is None else (message.to,)
+        for name in names:
+            if name in self._bells:
+                self._bells[name].set()
+        return fresh
 
     def _check_sender(self, message: Message) -> None:
         frozen = self.organiser.frozen
@@ -78,15 +116,17 @@ class Relay:
         batch = self.organiser.frozen
         if message.kind != "report" or not isinstance(batch, Batch):
             return
-        self._reported.setdefault(message.sender, set()).add(str(message.to))
-        whole = sum(len(to) == len(batch.ids) for to in self._reported.values())
-        if whole == batch.people:
+        reached = self._reported.setdefault(message.sender, set())
+        before = len(reached)
+        reached.add(str(message.to))
+        self._whole += before < len(reached) == len(batch.ids)
+        if self._whole == batch.people:
             self.close()
 
     def close(self) -> None:
         """Close the batch, once."""
         if not self._closed:
-            self.mailbox.add(self.organiser.close())
+            self._keep(self.organiser.close())
             self._closed = True
 
     def _close_if_late(self) -> None:
@@ -108,13 +148,14 @@ class Relay:
             left = deadline - time.monotonic()
             waiting = count < max(least, 1) and left > 0
             if waiting:
-                await self._wait(min(left, 0.5))
+                await self._wait(to, min(left, POLL))
         return self.mailbox.fetch(to, after, kinds)
 
-    async def _wait(self, seconds: float) -> None:
-        async with self._changed:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), seconds)
+    async def _wait(self, to: str, seconds: float) -> None:
+        bell = self._bells.setdefault(to, asyncio.Event())
+        bell.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(bell.wait(), seconds)
 
 
 def create_relay(relay: Relay) -> FastAPI:
@@ -135,11 +176,9 @@ def create_relay(relay: Relay) -> FastAPI:
 
     @app.post("/v1/messages")
     async def post(request: Request) -> dict[str, bool]:
-        data = await request.body()
-        if len(data) > MAX_BYTES:
-            raise ProtocolError(f"a message of more than {MAX_BYTES} bytes")
-        for line in data.splitlines():
-            await relay.post(line)
+        for line in (await _body(request, largest_body(relay.organiser.terms))).splitlines():
+            relay.post(line)
+            await asyncio.sleep(0)  # others are served between two messages
         return {"taken": True}
 
     @app.get("/v1/messages")
@@ -159,6 +198,20 @@ def create_relay(relay: Relay) -> FastAPI:
         return {"closed": True}
 
     return app
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """The body of a request, of which never more than the limit is kept in memory."""
+    declared = request.headers.get("content-length", "0")
+    data = bytearray()
+    if declared.isdigit() and int(declared) <= limit:
+        async for chunk in request.stream():
+            data += chunk
+            if len(data) > limit:
+                break
+        else:
+            return bytes(data)
+    raise ProtocolError(f"a request of more than {limit} bytes")
 
 
 def _json(data: bytes) -> Response:
