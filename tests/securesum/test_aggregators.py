@@ -83,23 +83,26 @@ def test_nothing_opens_when_too_few_reports_are_common() -> None:
 def test_an_aggregator_that_names_few_reports_gets_no_opening() -> None:
     """It works with four of ten and leaves out all others but one: five is above the minimum."""
     group = Group(11, minimum=4)
-    batch, held = group.batch, SqliteLedger(":memory:")
-    ids = [one.id for one in group.identities]
-    machine = Aggregator(group.aggregators[0], batch, ids, held)
+    batch, ids = group.batch, [one.id for one in group.identities]
     reports = [
         make_report(one, batch, vector, SeededSource(k))[0]
         for k, (one, vector) in enumerate(zip(group.identities, group.vectors, strict=True))
     ]
-    for message in reports:
-        machine.receive(message)
-    mine = machine.receive(write(organiser(), "close", batch.digest, {}))[0]
-    few = {"reports": mine.body["reports"][:5]}
-    machine.receive(write(group.aggregators[1], "accepted", batch.digest, few))
+
+    def told_of(count: int) -> tuple[Aggregator, list[Message]]:
+        machine = Aggregator(group.aggregators[0], batch, ids, SqliteLedger(":memory:"))
+        for message in reports:
+            machine.receive(message)
+        mine = machine.receive(write(organiser(), "close", batch.digest, {}))[0]
+        theirs = {"reports": mine.body["reports"][:count]}
+        return machine, machine.receive(
+            write(group.aggregators[1], "accepted", batch.digest, theirs)
+        )
+
+    machine, said = told_of(5)
+    assert [message.kind for message in said] == ["abort"]
     assert "of 11 reports held here the others name 5" in str(machine.aborted)
-    half = Aggregator(group.aggregators[0], batch, ids, held)
-    half.receive(write(organiser(), "close", batch.digest, {}))
-    more = {"reports": mine.body["reports"][:6]}  # power: half of them is enough
-    said = half.receive(write(group.aggregators[1], "accepted", batch.digest, more))
+    _, said = told_of(6)  # power: half of them is enough
     assert [message.kind for message in said] == ["opening"]
 
 

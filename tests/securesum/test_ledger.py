@@ -85,9 +85,30 @@ def test_an_opened_batch_leaves_no_report_on_disk(tmp_path: Path) -> None:
         return b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
 
     assert all(one in stored() for one in sealed)  # power: before the opening they are found
-    finish(machines)
-    ledger.close()
+    finish(machines)  # and then it is killed: nothing is closed, the write-ahead log stays
     assert not any(one in stored() for one in sealed)
+
+
+@pytest.mark.parametrize("who", ["this one", "the other"])
+def test_an_aborted_batch_leaves_no_report_on_disk_and_opens_nothing_later(
+    who: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ledger.sqlite"
+    machines = [aggregator(0, SqliteLedger(path)), aggregator(1)]
+    for k in range(8):
+        for position in (0, 1):
+            machines[position].receive(report(k, position))
+    close = write(organiser(), "close", BATCH.digest, {})
+    lists = [machine.receive(close)[0] for machine in machines]
+    sealed = [base64.b64decode(report(k).body["sealed"]) for k in range(8)]
+    said = machines[0 if who == "this one" else 1].expire()
+    machines[0].receive(said[0])
+    stored = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
+    assert not any(one in stored for one in sealed)
+    back = aggregator(0, SqliteLedger(path))  # its shares are gone: it must not open without them
+    assert back.receive(lists[1]) == back.receive(close) == []
+    assert back.people == 0
+    assert "no list of reports arrived in time" in str(back.aborted)
 
 
 def test_an_opening_that_is_refused_changes_nothing() -> None:

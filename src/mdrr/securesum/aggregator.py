@@ -69,7 +69,8 @@ class Aggregator:
         self._total = np.zeros(batch.terms.question.cells, ring.ring_type(batch.bits))
         self._lists: dict[str, frozenset[tuple[str, str]]] = {}
         self._closed = self.step != "collecting"
-        self.aborted: Abort | None = None
+        kept = ledger.noted(batch.digest, "abort")
+        self.aborted = None if kept is None else read_abort(Message.from_json(kept), batch)
         for part in ledger.parts(batch.digest):
             self._count(part, open_share(part, batch, identity))
 
@@ -102,7 +103,7 @@ class Aggregator:
         if message.kind == "accepted":
             return self._take_list(message)
         if message.kind == "abort":
-            self.aborted = read_abort(message, self._batch)
+            self._end(read_abort(message, self._batch), message)
         return []
 
     def _take_report(self, message: Message) -> None:
@@ -182,8 +183,16 @@ class Aggregator:
         return self._stop("no list of reports arrived in time", *missing)
 
     def _stop(self, reason: str, *who: str) -> list[Message]:
-        self.aborted = Abort(self.step, reason, who)
-        return [self._write("abort", self.aborted.to_dict())]
+        abort = Abort(self.step, reason, who)
+        said = self._write("abort", abort.to_dict())
+        self._end(abort, said)
+        return [said]
+
+    def _end(self, abort: Abort, said: Message) -> None:
+        """Stop for good: made again from its ledger it has no reports, so it must open nothing."""
+        if self.step != "opened":
+            self._ledger.note_abort(self._batch.digest, said.to_json())
+        self.aborted = abort
 
     def _write(self, kind: str, body: dict[str, Any]) -> Message:
         return write(self._identity, kind, self._batch.digest, body)

@@ -2,14 +2,16 @@
 
 The ledger holds accepted reports as they came (sealed; only this aggregator's key opens them),
 which set the batch was closed with, and the one opening it ever gave. It holds no answer, no
-opened share, and nothing of other aggregators' shares; once a batch is opened its reports are
-wiped. Every change is one transaction, so a crash leaves the state before or after it.
+opened share, and nothing of other aggregators' shares. Once a batch is opened or aborted its
+reports are wiped, from SQLite's write-ahead log too. Every change is one transaction, so a crash
+leaves the state before or after it.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -52,6 +54,10 @@ class Ledger(Protocol):
 
         Refuses a group that differs from an opened one by fewer than `apart` people.
         """
+        ...
+
+    def note_abort(self, batch: str, value: bytes, /) -> None:
+        """Keep why a batch ended without a total, and wipe its reports, all or nothing."""
         ...
 
 
@@ -143,17 +149,29 @@ class SqliteLedger:
         self, batch: str, group: frozenset[str], value: bytes, /, apart: int = 0
     ) -> None:
         """Look at earlier groups, keep the opening, wipe the reports, in one transaction."""
-        self.commit()
-        self.begin()
-        try:
+        with self._wiping(batch):
             check_apart(self, group, apart)
             self.remember(group)
             self.note(batch, "opening", value)
+
+    def note_abort(self, batch: str, value: bytes, /) -> None:
+        """Keep why the batch ended, wipe the reports, in one transaction."""
+        with self._wiping(batch):
+            self.note(batch, "abort", value)
+
+    @contextmanager
+    def _wiping(self, batch: str) -> Iterator[None]:
+        """One transaction that also deletes a batch's reports, then nothing is left of them."""
+        self.commit()
+        self.begin()
+        try:
+            yield
             self._db.execute("delete from report where batch = ?", (batch,))
         except BaseException:
             self._db.execute("rollback")
             raise
         self.commit()
+        self._db.execute("pragma wal_checkpoint(truncate)")  # the log still has what was inserted
 
     def close(self) -> None:
         """Close the file."""
