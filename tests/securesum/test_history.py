@@ -174,3 +174,15 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
     with pytest.raises(OSError, match="folder"):
         write_atomically(path, b"new")
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_group_without_a_total_is_remembered_over_restarts(tmp_path: Path) -> None:
+    path, group = tmp_path / "history.json", frozenset("abcd")
+    FileHistory(path).remember(group, 3, True)
+    FileHistory(path).remember(group, 3, True)  # the first run showed no total
+    with pytest.raises(ProtocolError, match="differs by 0"):
+        FileHistory(path).remember(group, 3, False)
+    FileHistory(path).finish(group)
+    with pytest.raises(ProtocolError, match="differs by 0"):
+        FileHistory(path).remember(group, 3, True)
+    assert FileHistory(path).unfinished() == ()

@@ -1,15 +1,19 @@
 """What a party refuses because of runs she took part in before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mdrr.securesum.history import MemoryHistory
+from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message
 from mdrr.securesum.paper import Party
+from mdrr.securesum.question import Question
 from mdrr.securesum.roster import Roster
 from mdrr.securesum.simulate import run_paper
 from mdrr.source import SeededSource
-from tests.securesum.group import Group, terms
+from tests.securesum.group import QUESTION, Group, terms
 
 GROUP = Group(5)
 
@@ -45,26 +49,80 @@ def test_a_rerun_without_a_few_people_is_refused(leaves: int, tmp_path: object) 
         assert f"differs by {leaves}" in str(refused[0].aborted)
 
 
-def test_a_run_that_breaks_off_while_opening_counts_as_opened() -> None:
+def broken_at_reveal(question: Question = QUESTION) -> dict[str, MemoryHistory]:
+    """Histories of five people of whom the last did not reveal her sum."""
     histories = {one.id: MemoryHistory() for one in GROUP.identities}
+    silent = GROUP.roster.ids[-1]
 
     def meddle(data: bytes, to: str) -> list[bytes]:
-        return [] if Message.from_json(data).kind == "reveal" else [data]
+        said = Message.from_json(data)
+        return [] if said.kind == "reveal" and said.sender == silent else [data]
 
-    run_paper(
-        GROUP.roster,
-        GROUP.identities,
-        GROUP.vectors,
-        SeededSource(1),
-        histories=histories,
-        meddle=meddle,
-    )
+    parties = run_paper(
+        roster_of(GROUP.identities, 8, question), GROUP.identities, GROUP.vectors, SeededSource(1),
+        histories=histories, meddle=meddle,
+    )  # fmt: skip
+    missing = [parties[name].aborted for name in GROUP.roster.ids[:-1]]
+    assert all(one is not None and one.who == (silent,) for one in missing)  # blamed by name
     assert all(history.groups() for history in histories.values())
-    again = Roster.of(terms("paper", 5, seed=9), [one.public for one in GROUP.identities])
+    return histories
+
+
+def roster_of(identities: list[Identity], seed: int, question: Question = QUESTION) -> Roster:
+    agreed = replace(terms("paper", len(identities), seed=seed), question=question)
+    return Roster.of(agreed, [one.public for one in identities])
+
+
+def test_the_same_group_may_try_again_after_a_run_that_showed_no_total() -> None:
+    histories = broken_at_reveal()
+    waiting = sorted(name for name, history in histories.items() if history.unfinished())
+    assert waiting == list(GROUP.roster.ids[:-1])  # the silent one saw all others' sums
+    stay = [one for one in GROUP.identities if one.id in waiting]
+    histories[GROUP.roster.ids[-1]] = MemoryHistory()
+    again = roster_of(GROUP.identities, 9)
     parties = run_paper(
         again, GROUP.identities, GROUP.vectors, SeededSource(1), histories=histories
     )
-    assert all("differs by 0" in str(party.aborted) for party in parties.values())
+    assert all(np.array_equal(party.result(), GROUP.truth) for party in parties.values())
+    for identities, why in ((GROUP.identities, "differs by 0"), (stay, "differs by 1")):
+        kept = [GROUP.vectors[GROUP.identities.index(one)] for one in identities]
+        third = roster_of(identities, 10)
+        refused = run_paper(third, identities, kept, SeededSource(1), histories=histories)
+        assert all(why in str(party.aborted) for party in refused.values())
+
+
+def test_a_close_group_may_not_try_after_a_run_that_showed_no_total() -> None:
+    histories = broken_at_reveal()
+    stay = GROUP.identities[1:]
+    fewer = roster_of(stay, 9)
+    parties = run_paper(fewer, stay, GROUP.vectors[1:], SeededSource(1), histories=histories)
+    assert all(party.aborted is not None for party in parties.values())
+    assert any("differs by 1" in str(party.aborted) for party in parties.values())
+
+
+def test_randomized_pairs_may_not_be_drawn_again() -> None:
+    question = Question.randomized(QUESTION.domain, p=0.5)
+    histories = broken_at_reveal(question)
+    again = roster_of(GROUP.identities, 9, question)
+    parties = run_paper(
+        again, GROUP.identities, GROUP.vectors, SeededSource(1), histories=histories
+    )
+    assert any("differs by 0" in str(party.aborted) for party in parties.values())
+    assert all(party.totals is None for party in parties.values())
+
+
+def test_a_doubled_vector_stops_one_run_and_not_the_honest_rerun() -> None:
+    histories = {one.id: MemoryHistory() for one in GROUP.identities}
+    doubled = [2 * GROUP.vectors[0], *GROUP.vectors[1:]]
+    parties = run_paper(
+        GROUP.roster, GROUP.identities, doubled, SeededSource(1), histories=histories
+    )
+    assert all("ill-formed" in str(party.aborted) for party in parties.values())
+    again = roster_of(GROUP.identities, 9)
+    parties = run_paper(
+        again, GROUP.identities, GROUP.vectors, SeededSource(1), histories=histories
+    )
+    assert all(np.array_equal(party.result(), GROUP.truth) for party in parties.values())
 
 
 def test_a_run_that_breaks_off_before_opening_may_be_repeated() -> None:

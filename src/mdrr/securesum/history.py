@@ -3,11 +3,13 @@
 If A and B were opened, anyone can subtract, and learns the (signed) totals of the people in just
 one of them. A run is therefore refused when its group differs from an opened one by fewer than
 `apart` people. A group counts as opened from the moment the first piece of its total may leave, so
-a run that breaks off during the opening counts too; and the very same group counts, because
-one changed answer would show. A person may take part in several runs at once, so looking at the
-earlier groups and noting a new one is one step, under a lock between processes.
-The rule looks at pairs of groups; three or more can still be combined
-(docs/benchmarks/securesum.md).
+a run that breaks off during the opening counts too. The very same group counts, because one changed
+answer would show. But if she saw no total of it, the very same group may try again with the same
+answers: somebody who did see a total learns nothing new.
+
+A person may take part in several runs at once, so looking at the earlier groups and noting a new
+one is one step, under a lock between processes. The rule looks at pairs of groups; three or more
+can still be combined (docs/benchmarks/securesum.md).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.lock import locked
@@ -30,6 +32,10 @@ class Opened(Protocol):
         """Every opened group."""
         ...
 
+    def unfinished(self) -> Iterable[frozenset[str]]:
+        """Those of them whose total was never seen."""
+        ...
+
 
 class History(Opened, Protocol):
     """What a party must not forget: the groups opened so far, the runs she dealt shares in."""
@@ -38,11 +44,16 @@ class History(Opened, Protocol):
         """Note, durably, that shares of a run are about to leave; refuse the same run again."""
         ...
 
-    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+    def remember(self, group: frozenset[str], /, apart: int = 0, repeat: bool = False) -> None:
         """Note a group, durably, before the first piece of its total leaves.
 
-        Refuses a group that differs from an earlier one by fewer than `apart` people.
+        Refuses a group that differs from an earlier one by fewer than `apart` people; see
+        `check_apart` for `repeat`.
         """
+        ...
+
+    def finish(self, group: frozenset[str], /) -> None:
+        """Note that the total of a group was seen."""
         ...
 
 
@@ -51,6 +62,7 @@ class MemoryHistory:
 
     def __init__(self) -> None:
         self._groups: list[frozenset[str]] = []
+        self._unfinished: set[frozenset[str]] = set()
         self._runs: set[str] = set()
 
     def begin(self, run: str, /) -> None:
@@ -62,57 +74,88 @@ class MemoryHistory:
         """Every opened group."""
         return tuple(self._groups)
 
-    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+    def unfinished(self) -> Iterable[frozenset[str]]:
+        """Those whose total was never seen."""
+        return tuple(self._unfinished)
+
+    def remember(self, group: frozenset[str], /, apart: int = 0, repeat: bool = False) -> None:
         """Note a group, unless it is too close to an earlier one."""
-        check_apart(self, group, apart)
+        check_apart(self, group, apart, repeat)
         self._groups.append(group)
+        self._unfinished.add(group)
+
+    def finish(self, group: frozenset[str], /) -> None:
+        """Note that the total of a group was seen."""
+        self._unfinished.discard(group)
 
 
 class FileHistory:
-    """A history in two JSON files, replaced atomically; they name ids and runs and no answers.
+    """A history in three JSON files, replaced atomically; they name ids and runs and no answers.
 
     Processes that share the files change them one at a time, so that none forgets what another
     noted.
 
     Arguments:
-        path: the file of groups; it need not exist yet. Runs are noted in `runs.json` beside it.
+        path: the file of groups; it need not exist yet. Runs are noted in `runs.json` beside it,
+            groups whose total was not seen in `unfinished.json`.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._begun = path.with_name("runs.json")
+        self._open = path.with_name("unfinished.json")
 
     def begin(self, run: str, /) -> None:
         """Note a run, once, before its first share leaves."""
         with locked(self._begun):
-            try:
-                runs = json.loads(self._begun.read_text()) if self._begun.exists() else []
-            except ValueError:
-                runs = None
-            if not isinstance(runs, list):
-                raise ProtocolError(f"{self._begun} is not a list of earlier runs; restore it")
+            runs = _read_list(self._begun, "earlier runs; restore it")
             _refuse_again(run, runs)
             write_atomically(self._begun, json.dumps([*runs, run]).encode())
 
     def groups(self) -> Iterable[frozenset[str]]:
         """Every opened group."""
-        if not self._path.exists():
-            return ()
-        try:
-            lists = json.loads(self._path.read_text())
-            return tuple(frozenset(str(name) for name in one) for one in lists)
-        except (ValueError, TypeError):
-            raise ProtocolError(
-                f"{self._path} is not a list of earlier groups; without it a run that would "
-                "single somebody out cannot be recognised. Restore it, or take part under new keys"
-            ) from None
+        return _read_groups(self._path)
 
-    def remember(self, group: frozenset[str], /, apart: int = 0) -> None:
+    def unfinished(self) -> Iterable[frozenset[str]]:
+        """Those whose total was never seen."""
+        return _read_groups(self._open)
+
+    def remember(self, group: frozenset[str], /, apart: int = 0, repeat: bool = False) -> None:
         """Note a group, unless it is too close to an earlier one: synced, then put in place."""
         with locked(self._path):
-            check_apart(self, group, apart)
-            lists = [sorted(one) for one in (*self.groups(), group)]
-            write_atomically(self._path, json.dumps(lists).encode())
+            check_apart(self, group, apart, repeat)
+            _write_groups(self._path, (*self.groups(), group))
+            _write_groups(self._open, {*self.unfinished(), group})
+
+    def finish(self, group: frozenset[str], /) -> None:
+        """Note that the total of a group was seen."""
+        with locked(self._path):
+            _write_groups(self._open, {*self.unfinished()} - {group})
+
+
+def _read_list(path: Path, what: str) -> list[Any]:
+    try:
+        found = json.loads(path.read_text()) if path.exists() else []
+    except ValueError:
+        found = None
+    if not isinstance(found, list):
+        raise ProtocolError(f"{path} is not a list of {what}")
+    return found
+
+
+def _read_groups(path: Path) -> tuple[frozenset[str], ...]:
+    what = (
+        "earlier groups; without it a run that would single somebody out cannot be recognised. "
+        "Restore it, or take part under new keys"
+    )
+    lists = _read_list(path, what)
+    if not all(isinstance(one, list) for one in lists):
+        raise ProtocolError(f"{path} is not a list of {what}")
+    return tuple(frozenset(str(name) for name in one) for one in lists)
+
+
+def _write_groups(path: Path, groups: Iterable[frozenset[str]]) -> None:
+    write_atomically(path, json.dumps([sorted(one) for one in groups]).encode())
 
 
 def _refuse_again(run: str, runs: Iterable[str]) -> None:
@@ -148,13 +191,15 @@ def write_atomically(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def check_apart(history: Opened, group: frozenset[str], apart: int) -> None:
+def check_apart(history: Opened, group: frozenset[str], apart: int, repeat: bool = False) -> None:
     """Refuse a group too close to an opened one.
 
     Arguments:
         history: what was opened.
         group: ids of the people whose total would open.
         apart: the least number of people by which groups must differ.
+        repeat: let the very same group pass if its total was never seen. Only where answers are the
+            same again: pairs that are randomized afresh would tell more.
 
     Example:
         >>> past = MemoryHistory()
@@ -162,10 +207,12 @@ def check_apart(history: Opened, group: frozenset[str], apart: int) -> None:
         >>> check_apart(past, frozenset("abc"), apart=3)
         Traceback (most recent call last):
         mdrr.errors.ProtocolError: this group differs by 1 from one that was opened before; ...
+        >>> check_apart(past, frozenset("abcd"), apart=3, repeat=True)
     """
+    again = repeat and group in set(history.unfinished())
     for opened in history.groups():
         distance = len(opened ^ group)
-        if distance < apart:
+        if distance < apart and not (again and distance == 0):
             raise ProtocolError(
                 f"this group differs by {distance} from one that was opened before; the "
                 f"difference of the totals would tell about so few people. At least {apart} must "

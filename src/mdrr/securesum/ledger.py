@@ -43,6 +43,10 @@ class Ledger(Protocol):
         """The groups opened before, over all batches."""
         ...
 
+    def unfinished(self) -> Iterable[frozenset[str]]:
+        """None: an aggregator cannot ask people for the same answers again."""
+        ...
+
     def remember(self, group: frozenset[str], /) -> None:
         """Note a group before its total is opened."""
         ...
@@ -140,6 +144,10 @@ class SqliteLedger:
         """The groups opened before, over all batches."""
         rows = self._db.execute("select people from opened order by id").fetchall()
         return tuple(frozenset(people.split()) for (people,) in rows)
+
+    def unfinished(self) -> Iterable[frozenset[str]]:
+        """None: an aggregator cannot ask people for the same answers again."""
+        return ()
 
     def remember(self, group: frozenset[str], /) -> None:
         """Note a group before its total is opened."""

@@ -125,7 +125,16 @@ class Party:
             )
         if self._vector.shape != (self._roster.terms.question.cells,):
             raise ProtocolError("the answers do not fit the question on the roster")
-        check_apart(self._history, frozenset(self._roster.ids), self._apart)
+        check_apart(self._history, self._group, self._apart, self._repeatable)
+
+    @property
+    def _group(self) -> frozenset[str]:
+        return frozenset(self._roster.ids)
+
+    @property
+    def _repeatable(self) -> bool:
+        """Whether she would say the same again: pairs that are randomized are drawn afresh."""
+        return not self._roster.terms.question.matrices
 
     @property
     def _apart(self) -> int:
@@ -254,7 +263,7 @@ class Party:
                 self._committed[name] = read_commitment(message.body)
         # From here on the total may become known: note the group before the first piece leaves.
         # Another run of hers may have opened a close group since she signed this roster.
-        self._history.remember(frozenset(self._roster.ids), self._apart)
+        self._history.remember(self._group, self._apart, self._repeatable)
         self.step = "reveal"
         return self._say("reveal", reveal_body(self._committed, self._nonce, self._sum))
 
@@ -268,6 +277,7 @@ class Party:
             self._roster.terms.question.check(totals, len(self._roster.members))
         except ProtocolError as error:
             return self._stop(str(error))
+        self._history.finish(self._group)
         self._forget()
         self.step, self.totals = "done", totals
         return []

@@ -111,6 +111,9 @@ def run_party(
     say(f"Roster of {len(roster.members)} parties: {roster.digest}")
     if roster_digest is not None and roster.digest != roster_digest:
         raise Abort("roster", "the roster is not the one that was agreed on").error
+    if history is not None and frozenset(roster.ids) in set(history.unfinished()):
+        say("You took part in this group before and saw no total. Others may have seen one: give "
+            "the same answers again, since a change could show.")  # fmt: skip
     vector = answer(terms.question)
     party = Party(identity, roster, vector, source=source, history=history, minimum=minimum)
     client.post(*party.start())
