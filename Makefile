@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
-# Everything but Spark, which needs Java and 300 MB: `$(BIN)/pip install -c constraints.txt -e '.[all]'` adds it.
+# Everything but Spark, which needs 500 MB: the tests bring it and a Java along (dev), `make run` does without.
 EXTRAS := pandas,report,cli,server
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 JOBS ?= 2

@@ -49,6 +49,7 @@ ORDER = (
     "synthesis",
     "labels",
     "report_frames",
+    "spark",
     "frames",
     "weighting",
     "settings",

@@ -25,6 +25,11 @@ def require(module: str, extra: str) -> Any:
         raise ExtraError(f"{module} is not installed. Run: pip install 'mdrr[{extra}]'") from None
 
 
+def is_spark(frame: object) -> bool:
+    """Whether something is a Spark frame; pyspark is not imported to find out."""
+    return type(frame).__module__.startswith("pyspark.sql")
+
+
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
     """A data frame of columns by name.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from mdrr.columns import require
+from mdrr.columns import is_spark, require
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
@@ -69,6 +69,10 @@ def randomize(
     """
     if not isinstance(design, Design):
         raise SchemaError("the people come first, then the design: mdrr.randomize(people, design)")
+    if is_spark(people):
+        from mdrr import spark
+
+        return spark.randomize(people, design, source)
     reports = randomize_codes(encode(people, design.domain), design, source)
     table = report_table(reports, design, dictionary_columns(people))
     return _like(people, table, design, keep_index)
@@ -121,6 +125,10 @@ def tally(
         raise TallyError("counts go with arrays of codes; other reports occur once each")
     if listed:
         return tally_responses(reports, design, keep=keep, sample=sample)
+    if is_spark(reports):
+        from mdrr import spark
+
+        return spark.tally(reports, design, keep=keep, sample=sample)
     return tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,8 @@ class Tally:
 
     fingerprint: str
     groups: tuple[Group, ...]
+    away: Away | None = None
+    """All reports, where an engine holds them and here are sums."""
 
     def __repr__(self) -> str:
         return f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {self.kept}>"
@@ -147,6 +149,22 @@ class Tally:
         return tally_of_parts(parts, design)
 
 
+@runtime_checkable
+class Away(Protocol):
+    """Reports that an engine holds, too many to be brought here."""
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        ...
+
+    def add_up(
+        self, work: Callable[[Tally, Design, Any], npt.NDArray[np.float64]], state: Any
+    ) -> npt.NDArray[np.float64]:
+        """The sum of `work(some of the reports, design, state)` over all of them."""
+        ...
+
+
 def gathered(reports: Sequence[Report], design: Design) -> Reports:
     """Single reports that were checked against the design, as arrays."""
     which = np.array([report.questionnaire for report in reports], dtype=np.int64)
@@ -222,7 +240,7 @@ def _counted(
         or (len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1))
     ):
         raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
-    return grouped(checked, times, sizes, Limits(_most(questionnaire, sizes, keep), sample))
+    return grouped(checked, times, sizes, Limits(most_codes(questionnaire, sizes, keep), sample))
 
 
 def tally_batches(
@@ -305,7 +323,7 @@ def _checked(
     return [typed(array, size) for array, size in zip(arrays, sizes, strict=True)], sizes
 
 
-def _most(questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep) -> int:
+def most_codes(questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep) -> int:
     """Of more than how many codes sums are kept instead."""
     if keep not in (kinds := get_args(Keep)):
         raise TallyError(f"keep={keep!r} is none of {kinds}{did_you_mean(keep, kinds)}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mdrr.columns import require
+from mdrr.columns import is_spark, require
 from mdrr.counting import row_keys
 from mdrr.design import Design
 from mdrr.errors import EstimateError, SchemaError
@@ -26,7 +26,7 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
     """The randomized records with a weight each, of mean 1: `sample_weight` (RR-Adjustment).
 
     Arguments:
-        reports: what `randomize` gives; pandas, Polars (eager or lazy) or PyArrow.
+        reports: what `randomize` gives; pandas, Polars (eager or lazy), PyArrow or Spark.
         design: the design they were made under, with one questionnaire.
         column: the name of the new column.
         options: of `mdrr.estimation.adjust`: `tolerance`, `sweeps`, `projection`.
@@ -40,6 +40,10 @@ def weigh(reports: Any, design: Design, *, column: str = WEIGHT, **options: Any)
         >>> weigh(reports, design)["weight"].round(3).to_list()
         [1.167, 1.167, 1.167, 0.75, 0.75]
     """
+    if is_spark(reports):
+        from mdrr import spark
+
+        return spark.weigh(reports, design, column, **options)
     codes = report_codes(reports, design)
     tally = tally_codes(codes, design, keep="reports")
     weights = record_weights(codes, tally, adjust(tally, design, **options))

@@ -13,13 +13,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from mdrr.design import Design
 from mdrr.domain import Domain
-from mdrr.estimation.channel import Cells, Stack
+from mdrr.estimation.channel import Cells, Stack, stacks
 from mdrr.estimation.kernel import expect, expect_cells, in_parts
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.matrix import Array
+from mdrr.tallies import Away, Tally
 
-Reports: TypeAlias = Sequence[Stack | Cells]
+Reports: TypeAlias = Sequence[Stack | Cells | Away]
 
 _PEOPLE = 10.0
 """A stratum of public answers has the classes' shares of 10·α people before anyone is looked at."""
@@ -61,7 +63,7 @@ def em(
     tolerance: float = 1e-9,
 ) -> Fit:
     """EM from a start, for some passes or until a pass gains less than the tolerance a report."""
-    n = sum(float(stack.counts.sum()) for stack in reports)
+    n = sum(s.n if isinstance(s, Away) else float(s.counts.sum()) for s in reports)
     mixture, last = start, -np.inf
     for done in range(1, passes + 1):
         mixture, value = step(reports, mixture, margins, prior)
@@ -102,9 +104,11 @@ def _stacked(mixture: MixtureJoint) -> Array:
 
 
 def _visit(
-    stack: Stack | Cells, tables: Array, weights: Array, sums: Array | None, sizes: Array
+    stack: Stack | Cells | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
     """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
+    if isinstance(stack, Away):
+        return _visit_away(stack, tables, weights, sums, sizes)
     if isinstance(stack, Cells):
         return _visit_cells(stack, tables, weights, sums, sizes)
     phi, like = stack.seen.likelihood(tables)
@@ -146,3 +150,22 @@ def _visit_cells(
         sums += sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)
     return sum(p[0] for p in parts)
+
+
+def _visit_away(
+    away: Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
+) -> float:
+    found = away.add_up(_visited, (tables, weights, sums is not None))
+    if sums is not None:
+        sums += found[1 + len(sizes) :].reshape(sums.shape)
+        sizes += found[1 : 1 + len(sizes)]
+    return float(found[0])
+
+
+def _visited(tally: Tally, design: Design, state: tuple[Array, Array, bool]) -> Array:
+    """Where the reports are: their log-likelihood, and if asked what they add to sizes and sums."""
+    tables, weights, wanted = state
+    sums, sizes = np.zeros_like(tables), np.zeros_like(weights)
+    into = sums if wanted else None
+    value = sum(_visit(stack, tables, weights, into, sizes) for stack in stacks(tally, design))
+    return np.concatenate([[value], sizes, sums.ravel()] if wanted else [[value]])

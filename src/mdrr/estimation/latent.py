@@ -15,7 +15,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError, is_number, whole
 from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import Fit, em, log_likelihood, random_start, step
+from mdrr.estimation.em import Fit, Reports, em, log_likelihood, random_start, step
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.mixture import MixtureJoint, average
 from mdrr.estimation.result import Estimate
@@ -85,7 +85,7 @@ def latent(
     """Fit latent classes through any design and average several fits.
 
     Arguments:
-        tally: the reports.
+        tally: the reports. Of sums the sample is fitted, or all reports where an engine has them.
         design: how they were made.
         classes: how many classes; chosen by held-out likelihood when not given.
         passes: how many EM passes; chosen likewise.
@@ -134,7 +134,8 @@ def fitted(
     else:
         choice = choose(halves, classes, passes, prior=prior, seed=seed)
     domain, margins = evidence.design.domain, evidence.margins
-    reports = stacks(evidence.tally, evidence.design)
+    away = evidence.tally.away
+    reports: Reports = stacks(evidence.tally, evidence.design) if away is None else [away]
     runs = []
     for start in range(fits if choice.classes > 1 else 1):
         first = random_start(domain, margins, choice.classes, seed + start)

@@ -23,8 +23,9 @@ _MANY_RECORDS = 2**14
 """Of fewer records a sweep over each is as fast."""
 _MOST_CELLS = 2**24
 """Of a table of two blocks: 128 MB."""
-_LARGEST = 1e100
+LARGEST = 1e100
 """Factors beyond it may leave the range of floating point in the next sweep."""
+CONTRADICTION = "the targets contradict the randomized records: no record is left with weight"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,18 +70,14 @@ def rake(
         (array([0.5, 0. , 0.5]), 'tolerance')
     """
     weights = np.array(start, dtype=np.float64)
-    _check_stop(tolerance, sweeps)
+    check_stop(tolerance, sweeps)
     _check_margins(columns, targets, weights)
     weights /= weights.sum()
-    unreached: list[tuple[int, int]] = []
-    wanted = []
-    for j, (column, target) in enumerate(zip(columns, targets, strict=True)):
-        seen = np.bincount(column, weights=weights, minlength=len(target)) > 0
-        unreached += [(j, int(v)) for v in np.flatnonzero(~seen & (target > 0))]
-        mass = target[seen].sum()
-        if not mass > 0:
-            raise EstimateError(f"no record has a category that target {j} allows")
-        wanted.append(np.where(seen, target, 0) / mass)
+    margins = [
+        np.asarray(np.bincount(column, weights=weights, minlength=len(target)), np.float64)
+        for column, target in zip(columns, targets, strict=True)
+    ]
+    wanted, unreached = reachable(margins, targets)
     found = _scale_blocks(columns, wanted, weights, tolerance, sweeps)
     if found is None:
         starts = np.cumsum([0, *map(len, wanted)])
@@ -89,11 +86,29 @@ def rake(
         found = _scale(codes, np.concatenate(wanted), starts, weights, tolerance, sweeps)
     residual, used = found
     if residual < 0:
-        raise EstimateError(
-            "the targets contradict the randomized records: no record is left with weight"
-        )
-    stopped: Literal["tolerance", "sweeps"] = "tolerance" if residual < tolerance else "sweeps"
-    return Adjustment(weights, residual, used, stopped, tuple(unreached))
+        raise EstimateError(CONTRADICTION)
+    return Adjustment(weights, residual, used, why_stopped(residual, tolerance), unreached)
+
+
+def reachable(
+    margins: Sequence[Array], targets: Sequence[Array]
+) -> tuple[list[Array], tuple[tuple[int, int], ...]]:
+    """The targets without the categories that no record has, and which those are."""
+    unreached: list[tuple[int, int]] = []
+    wanted = []
+    for j, (margin, target) in enumerate(zip(margins, targets, strict=True)):
+        seen = margin > 0
+        unreached += [(j, int(v)) for v in np.flatnonzero(~seen & (target > 0))]
+        mass = target[seen].sum()
+        if not mass > 0:
+            raise EstimateError(f"no record has a category that target {j} allows")
+        wanted.append(np.where(seen, target, 0) / mass)
+    return wanted, tuple(unreached)
+
+
+def why_stopped(residual: float, tolerance: float) -> Literal["tolerance", "sweeps"]:
+    """Whether a residual is below the tolerance."""
+    return "tolerance" if residual < tolerance else "sweeps"
 
 
 def _cut(sizes: Sequence[int], records: int) -> int | None:
@@ -149,7 +164,7 @@ def _scale_blocks(
                 factor = np.divide(target, margin, out=np.zeros_like(target), where=margin > 0)
                 along = factor.reshape([-1 if at == axis else 1 for at in range(own.ndim)])
                 own, sums = own * along, sums * along
-            if own.max() > _LARGEST:
+            if own.max() > LARGEST:
                 return None
             factors[side], whole = own.ravel(), float(sums.sum())
         if not whole > 0:
@@ -208,7 +223,8 @@ def _scale(
     return residual, sweeps
 
 
-def _check_stop(tolerance: float, sweeps: int) -> None:
+def check_stop(tolerance: float, sweeps: int) -> None:
+    """Refuse a tolerance or a number of sweeps that makes no sense."""
     if not tolerance >= 0:
         raise EstimateError(f"tolerance={tolerance} must be 0 or more")
     if sweeps < 1:

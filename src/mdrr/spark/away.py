@@ -1,0 +1,189 @@
+"""Distinct reports that stay on the cluster, and passes over them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from mdrr import errors
+from mdrr.columns import require
+from mdrr.design import Design
+from mdrr.errors import SchemaError, TallyError
+from mdrr.labels import need_columns
+from mdrr.matrix import Array
+from mdrr.report_frames import FINGERPRINT, report_columns
+from mdrr.response import check_fingerprint
+from mdrr.spark.workers import (
+    PART,
+    TIMES,
+    OnBatches,
+    Work,
+    added,
+    coded,
+    joined,
+    named,
+    summed,
+    tallied,
+    totalled,
+)
+from mdrr.sums import SAMPLE
+from mdrr.tallies import Keep, Tally, most_codes
+
+_MOST_BROUGHT = 1 << 27
+"""The most codes of distinct reports that are brought to the driver if no sums can be kept."""
+_AT_ONCE = 32
+"""So many tasks send their parts to the driver; of more, parts are joined first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Here:
+    """Distinct reports that the driver has, to be added up as those on the cluster are."""
+
+    tally: Tally
+    design: Design
+
+    @property
+    def n(self) -> int:
+        """How many people reported."""
+        return self.tally.n
+
+    def add_up(self, work: Work, state: Any) -> Array:
+        """What `work` makes of all reports."""
+        return work(self.tally, self.design, state)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The distinct reports as codes, kept on the cluster until they are released.
+
+    `frame` has a row for each: its questionnaire, its code for each cluster (null beyond the
+    questionnaire's last) and how often it occurs. To compute it again gives the same rows.
+    `distinct` says how many there are of each questionnaire, `n` how many people reported.
+    """
+
+    frame: Any
+    design: Design
+    distinct: tuple[int, ...]
+    n: int
+
+    @classmethod
+    def of(cls, reports: Any, design: Design, *, text: bool = False) -> Held:
+        """The distinct reports of a Spark frame, found by Spark's own aggregation."""
+        functions = require("pyspark.sql.functions", "spark")
+        session_of(reports)
+        wanted = report_columns(design)
+        need_columns("the frame", reports.columns, wanted)
+        for field in reports.schema.fields:
+            if field.name in wanted and FINGERPRINT in field.metadata:
+                check_fingerprint(field.metadata[FINGERPRINT], design)
+        every = functions.count("*").alias(TIMES)
+        counted = reports.groupBy(*map(quoted, wanted)).agg(every)
+        most = max(len(q.clusters) for q in design.questionnaires)
+        columns = ", ".join(f"c{c} long" for c in range(most))
+        schema = f"q int, {columns}, times long"
+        frame = mapped(counted, partial(coded, design, most, text), schema).persist()
+        sizes = functions.count("*"), functions.sum("times")
+        with plainly():
+            found = {row[0]: row[1:] for row in frame.groupBy("q").agg(*sizes).collect()}
+        if not found:
+            frame.unpersist()
+            raise SchemaError("the frame has no rows: there is nobody to read")
+        distinct = tuple(found.get(q, (0, 0))[0] for q in range(len(design.questionnaires)))
+        return cls(frame, design, distinct, sum(n for _, n in found.values()))
+
+    def release(self) -> None:
+        """Let the cluster forget the reports."""
+        self.frame.unpersist()
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def tally(self, keep: Keep = "auto", sample: int = SAMPLE) -> Tally:
+        """The distinct reports, brought to the driver; or sums of them, if those are kept."""
+        for q, sizes, k in zip(
+            self.design.questionnaires, self.design.outcomes, self.distinct, strict=True
+        ):
+            most = most_codes(q, sizes, keep)
+            if most == sys.maxsize and keep != "reports" and len(sizes) * k > _MOST_BROUGHT:
+                raise TallyError(
+                    f"there are {k:,} distinct reports, too many for the driver, and no sums can "
+                    "be kept of reports with public attributes, of one or two answers, or of very "
+                    "many codes. If the driver has the memory, give keep='reports' to mdrr.tally"
+                )
+            if len(sizes) * k > most:
+                parts = self._gathered(partial(summed, self.design, sample), joined)
+                total: Tally = reduce(add, map(pickle.loads, parts))
+                return total
+        with plainly():
+            return tallied(self.frame.toArrow(), self.design, keep, sample)
+
+    def add_up(self, work: Work, state: Any) -> Array:
+        """The sum of `work(some reports, design, state)` over all reports.
+
+        The state goes to every worker once; each task sends one array back.
+        """
+        sent = self.frame.sparkSession.sparkContext.broadcast(state)
+        try:
+            parts = self._gathered(partial(added, work, self.design, sent), totalled)
+        finally:
+            sent.destroy()
+        return np.asarray(sum(map(np.frombuffer, parts)))
+
+    def _gathered(self, work: OnBatches, joining: OnBatches) -> list[bytes]:
+        """What each task makes of its reports; of many tasks, some are joined on the way."""
+        found = mapped(self.frame, work, f"{PART} binary")
+        with plainly():
+            if self._partitions > _AT_ONCE:
+                found = mapped(found.repartition(_AT_ONCE), joining, f"{PART} binary")
+            return [bytes(row[0]) for row in found.collect()]
+
+    @cached_property
+    def _partitions(self) -> int:
+        return int(self.frame.rdd.getNumPartitions())
+
+
+def session_of(frame: Any) -> Any:
+    """A frame's session; one of Spark Connect cannot do what is needed here."""
+    if ".connect." in type(frame).__module__:
+        raise SchemaError(
+            "this frame belongs to a Spark Connect session, which cannot reach the cluster's "
+            "directories. Use a classic session: SparkSession.builder.master(…).getOrCreate()"
+        )
+    return frame.sparkSession
+
+
+def mapped(frame: Any, work: OnBatches, schema: Any) -> Any:
+    """What workers make of a frame's batches. Spark's own map refuses some columns' names."""
+    plain = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+    return plain.mapInArrow(partial(named, work, frame.columns), schema)
+
+
+def quoted(name: str) -> str:
+    """A column's name for Spark, where dots and signs stand for themselves."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Errors of ours that workers met, without the traces around them."""
+    exceptions = require("pyspark.errors", "spark")
+    try:
+        yield
+    except exceptions.PySparkException as error:
+        said = re.search(r"mdrr\.errors\.(\w+): (.+)", str(error))
+        kind = getattr(errors, said[1], None) if said else None
+        if kind is None or said is None:
+            raise
+        raise kind(said[2]) from None

@@ -1,0 +1,168 @@
+"""What runs on Spark's workers: the code of one machine, on Arrow batches."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from mdrr.columns import require
+from mdrr.design import Design
+from mdrr.errors import MdrrError
+from mdrr.groups import Group
+from mdrr.labels import encode_column, typed_column
+from mdrr.matrix import Array
+from mdrr.randomizer import randomize_codes, smallest_unsigned
+from mdrr.report_frames import report_codes, report_columns, report_table, reported_labels
+from mdrr.tallies import Keep, Tally, tally_codes
+
+if TYPE_CHECKING:
+    from mdrr.estimation.factored import Factors
+
+Work: TypeAlias = Callable[[Tally, Design, Any], Array]
+"""What some reports add to a sum, given a state."""
+
+OnBatches: TypeAlias = Callable[[Iterable[Any]], Iterator[Any]]
+"""What a task makes of its batches."""
+
+PART = "part"
+"""The column of what a task found."""
+
+TIMES = "how often"
+"""The column that says how often a report occurs."""
+
+_ROWS = 1 << 18
+"""So many distinct reports are taken at once."""
+
+
+def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator[Any]:
+    """Some work on batches whose columns get their names back."""
+    pa = require("pyarrow", "frames")
+    return work(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+
+def randomized(design: Design, batches: Iterable[Any]) -> Iterator[Any]:
+    """What the people of some batches send."""
+    for table in _tables(batches, 1):
+        with _without_row():
+            codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
+        yield from report_table(randomize_codes(codes, design), design).to_batches()
+
+
+def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iterator[Any]:
+    """Distinct reports of labels as codes."""
+    pa = require("pyarrow", "frames")
+    written = [a for a in report_columns(design).values() if a is not None and text]
+    for table in _tables(batches, _ROWS):
+        times = table[TIMES].to_numpy()
+        with _without_row(), reported_labels():
+            for a in written:
+                at = table.schema.get_field_index(a.name)
+                column = typed_column(table.column(at).dictionary_encode(), a)
+                table = table.set_column(at, a.name, column)
+            reports = report_codes(table.drop_columns(TIMES), design)
+        for q, batch in enumerate(reports.batches):
+            columns = {"q": pa.array(np.full(len(batch.rows), q, np.int32))}
+            for c in range(most):
+                codes = batch.codes[c].astype(np.int64) if c < len(batch.codes) else None
+                none = pa.nulls(len(batch.rows), pa.int64())
+                columns[f"c{c}"] = none if codes is None else pa.array(codes)
+            columns["times"] = pa.array(times[batch.rows])
+            yield pa.RecordBatch.from_pydict(columns)
+
+
+def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any]) -> Iterator[Any]:
+    """Reports and their weights."""
+    pa = require("pyarrow", "frames")
+    for table in _tables(batches, 1):
+        with _without_row():
+            (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
+        weights = pa.array(factors.weights(batch.codes))
+        yield from table.append_column(column, weights).to_batches()
+
+
+def added(work: Work, design: Design, sent: Any, batches: Iterable[Any]) -> Iterator[Any]:
+    """What some reports add to a sum."""
+    parts = [work(_part(table, design), design, sent.value) for table in _tables(batches, _ROWS)]
+    yield from _bytes_of([np.asarray(sum(parts)).tobytes()] if parts else [])
+
+
+def totalled(batches: Iterable[Any]) -> Iterator[Any]:
+    """Parts of a sum as one."""
+    parts = [np.frombuffer(part) for part in _parts(batches)]
+    yield from _bytes_of([np.asarray(sum(parts)).tobytes()] if parts else [])
+
+
+def summed(design: Design, sample: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """The tally of some reports, as sums."""
+    parts = [tallied(table, design, "sums", sample) for table in _tables(batches, _ROWS)]
+    yield from _bytes_of([pickle.dumps(reduce(add, parts))] if parts else [])
+
+
+def joined(batches: Iterable[Any]) -> Iterator[Any]:
+    """Tallies as one."""
+    parts = [pickle.loads(part) for part in _parts(batches)]
+    yield from _bytes_of([pickle.dumps(reduce(add, parts))] if parts else [])
+
+
+def _parts(batches: Iterable[Any]) -> Iterator[bytes]:
+    for batch in batches:
+        yield from batch[PART].to_pylist()
+
+
+def _bytes_of(parts: list[bytes]) -> Iterator[Any]:
+    pa = require("pyarrow", "frames")
+    if parts:
+        yield pa.RecordBatch.from_pydict({PART: parts})
+
+
+def _tables(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Batches as tables of at least so many rows, where there are as many."""
+    pa = require("pyarrow", "frames")
+    kept: list[Any] = []
+    for batch in batches:
+        if batch.num_rows:
+            kept.append(batch)
+        if sum(each.num_rows for each in kept) >= rows:
+            yield pa.Table.from_batches(kept)
+            kept = []
+    if kept:
+        yield pa.Table.from_batches(kept)
+
+
+def _columns(table: Any, design: Design) -> Iterator[tuple[list[Any], Any]]:
+    """The codes of each questionnaire's clusters and how often they occur."""
+    which = table["q"].to_numpy()
+    for q, sizes in enumerate(design.outcomes):
+        rows = np.flatnonzero(which == q)
+        part = table.take(rows)
+        yield [part[f"c{c}"].to_numpy() for c in range(len(sizes))], part["times"].to_numpy()
+
+
+def tallied(table: Any, design: Design, keep: Keep, sample: int) -> Tally:
+    """The tally of some distinct reports."""
+    codes, counts = zip(*_columns(table, design), strict=True)
+    return tally_codes(codes, design, counts=counts, keep=keep, sample=sample)
+
+
+def _part(table: Any, design: Design) -> Tally:
+    """Some distinct reports as they come: in no order, and not checked again."""
+    groups = []
+    for (codes, times), sizes in zip(_columns(table, design), design.outcomes, strict=True):
+        typed = [c.astype(smallest_unsigned(size)) for c, size in zip(codes, sizes, strict=True)]
+        groups.append(Group(tuple(typed), times, tuple(sizes)))
+    return Tally(design.fingerprint, tuple(groups))
+
+
+@contextmanager
+def _without_row() -> Iterator[None]:
+    """A row's number within a batch tells nobody where it is."""
+    try:
+        yield
+    except MdrrError as error:
+        raise type(error)(error.args[0]) from None
