@@ -23,7 +23,7 @@ def tally(
         list[str],
         Argument(
             metavar="REPORTS",
-            help="Tallies (.json) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
+            help="Tallies (.json .arrow) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
         ),
     ],
     design: DesignFile,
