@@ -110,3 +110,16 @@ def test_em_is_the_same_elsewhere(kind):
         log_likelihood(stacks(tally, design), first), rel=1e-12
     )
     assert len(away.passes) == 13
+
+
+def test_targets_that_no_weights_meet_are_said():
+    """The first record alone can have code 1 of both columns, which want it more and less."""
+    codes = (np.array([1, 0, 0]), np.array([1, 0, 0]))
+    away = Parts(Tally("", (Group(codes, np.array([1, 5, 5]), (2, 2)),)), None, [])
+    targets = [np.array([0.1, 0.9]), np.array([0.9, 0.1])]
+    with pytest.raises(EstimateError, match=r"give sweeps=\d+") as error:
+        rake_away(away, [(0,), (1,)], targets, (2, 2), sweeps=10_000)
+    sweeps = int(str(error.value).partition("sweeps=")[2].partition(",")[0])
+    factors, found = rake_away(away, [(0,), (1,)], targets, (2, 2), sweeps=sweeps)
+    assert found.stopped == "sweeps"
+    assert np.isfinite(factors.weights(codes)).all()
