@@ -1,5 +1,6 @@
 """Our circuit: true for records and nothing else; cheats pass as often as is stated, no more."""
 
+import json
 import random
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,7 @@ from mdrr.securesum.prio3.pairs import PROOFS, PairTables, forgery, prio3_of
 from mdrr.securesum.prio3.scheme import Prio3
 from mdrr.securesum.question import Question
 from mdrr.source import SeededSource
+from scripts import make_proof_vectors
 from tests.securesum.prio3 import plain
 from tests.securesum.prio3.test_field import SMALL
 from tests.securesum.prio3.test_vdaf import random_rows, verified
@@ -281,6 +283,23 @@ def test_the_stated_chances() -> None:
 def test_circuits_that_prove_nothing_are_refused(shape: Any, groups: Any, field: Field) -> None:
     with pytest.raises(ProtocolError):
         PairTables(shape, groups, field)
+
+
+def test_the_recorded_reports_are_what_the_code_gives() -> None:
+    recorded = json.loads(make_proof_vectors.FILE.read_text("utf-8"))
+    assert make_proof_vectors.vectors() == recorded
+    for run in recorded.values():
+        assert [report["refused"] for report in run["reports"]] == [
+            None, None, None, vdaf.REASONS[vdaf.INVALID]
+        ]  # fmt: skip
+        counted = [report["measurement"] for report in run["reports"][:3]]
+        assert run["agg_result"] == np.bincount(np.ravel(counted), minlength=16).tolist()
+
+
+def test_an_empty_batch_adds_nothing() -> None:
+    refused, totals = run(prio3_of(EXACT, 2), EXACT.positions([[], [], []]))
+    assert refused == []
+    assert not totals.any()
 
 
 def test_totals_beyond_all_people_are_refused() -> None:

@@ -109,11 +109,11 @@ class Field:
     def pack(self, elements: Elements) -> Octets:
         """Numbers (n, k, 2) as bytes (n, k·size)."""
         octets = elements.astype("<u8", order="C").view(np.uint8)
-        return octets[..., : self.size].reshape(len(elements), -1)
+        return octets[..., : self.size].reshape(len(elements), elements.shape[1] * self.size)
 
     def unpack(self, octets: Octets) -> Elements:
         """Bytes (n, k·size) as two words each, reduced or not: see `is_reduced`."""
-        rows = octets.reshape(len(octets), -1, self.size)
+        rows = octets.reshape(len(octets), octets.shape[1] // self.size, self.size)
         wide = np.zeros((*rows.shape[:2], 16), np.uint8)
         wide[..., : self.size] = rows
         return wide.view("<u8").astype(np.uint64, copy=False)

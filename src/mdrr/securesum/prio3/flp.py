@@ -131,7 +131,7 @@ def prove(circuit: Circuit, vectors: Elements, rands: Elements, joint: Elements)
     at_roots, at_others = (
         field.dot(w[:, ::2].swapaxes(1, 2), w[:, 1::2].swapaxes(1, 2)) for w in (wires, between)
     )
-    gadget = np.stack([at_roots, at_others], axis=2).reshape(len(vectors), -1, 2)
+    gadget = np.stack([at_roots, at_others], axis=2).reshape(len(vectors), 2 * points(circuit), 2)
     return np.concatenate([rands, gadget[:, :-1]], axis=1)
 
 
@@ -165,7 +165,7 @@ def transform(
     order = [int(f"{k:0{bits}b}"[::-1], 2) if bits else 0 for k in range(size)]
     out = values[..., order, :]
     for half in (1 << level for level in range(bits)):
-        pairs = out.reshape(*out.shape[:-2], -1, 2, half, 2)
+        pairs = out.reshape(*out.shape[:-2], size // (2 * half), 2, half, 2)
         twiddles = field.elements(roots[:: size // half][:half])
         first, second = pairs[..., 0, :, :], field.multiply(pairs[..., 1, :, :], twiddles)
         both = [field.add(first, second), field.subtract(first, second)]

@@ -103,8 +103,9 @@ class Prio3:
     def proof_share(self, ctx: bytes, aggregator: int, seeds: Octets) -> Elements:
         """The share of all proofs that a seed stands for: (n, proofs·proof_length, 2)."""
         bound = [bytes([aggregator])] * len(seeds)
-        shares = self.numbers(ctx, _PROOF, seeds, bound, flp.proof_length(self.circuit))
-        return shares.reshape(len(shares), -1, 2)
+        each = flp.proof_length(self.circuit)
+        shares = self.numbers(ctx, _PROOF, seeds, bound, each)
+        return shares.reshape(len(seeds), self.proofs * each, 2)
 
     def part(
         self, ctx: bytes, aggregator: int, blinds: Octets, vectors: Elements, nonces: Octets

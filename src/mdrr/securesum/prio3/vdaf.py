@@ -104,7 +104,7 @@ def shard(
     n = len(vectors)
     _is_batch(nonces, n, NONCE, "nonces")
     _is_batch(rand, n, sizes.rand, "random bytes")
-    *seeds, prover = rand.reshape(n, -1, xof.SEED).swapaxes(0, 1)
+    *seeds, prover = rand.reshape(n, sizes.rand // xof.SEED, xof.SEED).swapaxes(0, 1)
     blinds = [seeds.pop(), *seeds[1::2]] if prio3.joint else []
     helpers = seeds[::2] if prio3.joint else seeds
 
@@ -185,7 +185,7 @@ def verify_init(
     keys = np.broadcast_to(np.frombuffer(verify_key, np.uint8), (n, VERIFY_KEY))
     bound = [nonce.tobytes() for nonce in nonces]
     rands = prio3.numbers(ctx, QUERY, keys, bound, flp.query_rands(circuit))
-    proofs = proofs.reshape(n, prio3.proofs, -1, 2)
+    proofs = proofs.reshape(n, prio3.proofs, flp.proof_length(circuit), 2)
     found = []
     for k in range(prio3.proofs):
         verifier, usable = flp.query(
