@@ -16,7 +16,7 @@ from mdrr.errors import ProtocolError
 from mdrr.securesum.prio3 import flp, vdaf
 from mdrr.securesum.prio3.field import FIELD64, FIELD128, Elements, Field
 from mdrr.securesum.prio3.pairs import PROOFS, PairTables, forgery, prio3_of
-from mdrr.securesum.prio3.scheme import Prio3
+from mdrr.securesum.prio3.scheme import QUERY, Prio3
 from mdrr.securesum.question import Question
 from mdrr.source import SeededSource
 from scripts import make_proof_vectors
@@ -294,6 +294,26 @@ def test_the_recorded_reports_are_what_the_code_gives() -> None:
         ]  # fmt: skip
         counted = [report["measurement"] for report in run["reports"][:3]]
         assert run["agg_result"] == np.bincount(np.ravel(counted), minlength=16).tolist()
+
+
+def test_a_test_point_that_would_show_a_wire_is_not_used() -> None:
+    """In a field of 13 numbers it is a root of unity for 2 of 13 reports; nothing is said then."""
+    prio3 = Prio3(PairTables((2, 2), ((0, 1),), THIRTEEN), 2)
+    n, key = 60, bytes(32)
+    nonces, rand = random_rows(n, vdaf.NONCE, 5), random_rows(n, prio3.sizes.rand, 6)
+    public, shares = vdaf.shard(prio3, b"ctx", [[k % 4] for k in range(n)], nonces, rand)
+    keys = np.zeros((n, 32), np.uint8)
+    bound = [nonce.tobytes() for nonce in nonces]
+    drawn = prio3.numbers(b"ctx", QUERY, keys, bound, flp.query_rands(prio3.circuit))
+    unlucky = np.isin(drawn[:, 0, -1, 0], (1, 12))
+    assert 0 < unlucky.sum() < n
+    for k in (0, 1):
+        state, sent = vdaf.verify_init(prio3, key, b"ctx", k, nonces, public, shares[k])
+        assert state.refused.tolist() == (vdaf.UNUSABLE * unlucky).tolist()
+        assert not sent[unlucky, :-32].any()
+    refused, totals = verified(nonces, public, shares, prio3, keys=(key, key))
+    assert refused == (vdaf.UNUSABLE * unlucky).tolist()
+    assert totals.tolist() == (np.bincount(np.arange(n)[~unlucky] % 4) % 13).tolist()
 
 
 def test_an_empty_batch_adds_nothing() -> None:
