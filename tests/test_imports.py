@@ -50,6 +50,7 @@ ORDER = (
     "labels",
     "report_frames",
     "spark",
+    "batches",
     "frames",
     "weighting",
     "settings",

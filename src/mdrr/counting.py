@@ -179,8 +179,11 @@ def _in_parts(
     cuts = [rows * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, rows)
-    parts = list(_pool().map(part, cuts[:-1], cuts[1:]))
-    return [np.sum(tables, axis=0) for tables in zip(*parts, strict=True)]
+    first, *others = _pool().map(part, cuts[:-1], cuts[1:])
+    for tables in others:
+        for table, more in zip(first, tables, strict=True):
+            table += more
+    return first
 
 
 def _smallest(cells: int) -> type[np.integer[Any]]:
@@ -252,8 +255,7 @@ def distinct_rows(
     if by_address(sizes, len(columns[0])):
         every = [tuple(range(len(sizes)))]
         (table,) = _in_parts(columns, sizes, every, [(0, 0)], counts, None)
-        met, times = _occurring(table)
-        return _unpacked(met, sizes), times
+        return occurring_rows(table, sizes)
     keys = row_keys(columns, sizes)
     if counts is None and math.prod(sizes) < 2**63:
         keys.sort()
@@ -267,6 +269,21 @@ def distinct_rows(
         times = np.add.reduceat(counts[order].astype(np.int64, copy=False), starts)
     first = order[starts]
     return tuple(typed(c[first], s) for c, s in zip(columns, sizes, strict=True)), times
+
+
+def count_rows(table: Integers, columns: Sequence[Codes], sizes: Sequence[int]) -> None:
+    """Add rows to a table that has a cell for every row that can occur."""
+    rows, add = len(columns[0]), _adder(len(columns[0]))
+    for at in range(0, rows, _CHUNK):
+        here = [column[at : at + _CHUNK] for column in columns]
+        cells = _packed(here, sizes, _smallest(len(table)))
+        add(table, cells, np.zeros_like(cells), 1, None)
+
+
+def occurring_rows(table: Integers, sizes: Sequence[int]) -> tuple[tuple[Codes, ...], Integers]:
+    """The rows of a table that are not empty, in lexicographic order, and their counts."""
+    met, times = _occurring(table)
+    return _unpacked(met, sizes), times
 
 
 def by_address(sizes: Sequence[int], rows: int) -> bool:

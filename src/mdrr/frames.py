@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any, TypeVar, cast
 
+from mdrr.batches import as_reader, column_names, each_batch, in_batches, is_reader, is_relation
 from mdrr.columns import is_spark, require
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
 from mdrr.labels import as_arrow, dictionary_columns, encode_column, read_frame, wrap
 from mdrr.randomizer import Codes, Reports, randomize_codes
-from mdrr.report_frames import FINGERPRINT, report_codes, report_table
+from mdrr.report_frames import FINGERPRINT, report_codes, report_names, report_table, text_columns
 from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
-from mdrr.tallies import Keep, Tally, tally_codes, tally_responses
+from mdrr.tallies import Keep, Tally, tally_batches, tally_codes, tally_responses
 
 _SIDE_BY_SIDE = 1 << 17
 """Rows from which on columns are worked on side by side."""
@@ -61,7 +63,9 @@ def randomize(
     come back as their bins, and categoricals as categoricals of the attribute's categories.
 
     Arguments:
-        people: one row per person, one column per attribute; pandas, Polars or PyArrow.
+        people: one row per person, one column per attribute; pandas, Polars, PyArrow, a DuckDB
+            relation, or an Arrow reader. Of a reader comes a reader: batches are randomized as they
+            are read, once.
         design: how to randomize.
         source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
         keep_index: give the reports the index of a pandas frame. It links every report to its
@@ -73,9 +77,21 @@ def randomize(
         from mdrr import spark
 
         return spark.randomize(people, design, source)
-    reports = randomize_codes(encode(people, design.domain), design, source)
-    table = report_table(reports, design, dictionary_columns(people))
-    return _like(people, table, design, keep_index)
+    domain, streamed = design.domain, in_batches(people, design.domain.names)
+    dictionaries = dictionary_columns(people)
+
+    def reported(frame: Any) -> Any:
+        reports = randomize_codes(encode(frame, domain), design, source)
+        return report_table(reports, design, dictionaries)
+
+    if streamed is None:
+        return _like(people, reported(people), design, keep_index)
+    if is_relation(people):  # text is text again there, and small until then
+        dictionaries |= text_columns(design)
+    tables = each_batch(streamed, reported)
+    if is_reader(people):
+        return as_reader(tables)
+    return _like(people, require("pyarrow", "frames").concat_tables(tables), design, keep_index)
 
 
 def tally(
@@ -89,8 +105,9 @@ def tally(
     """Count reports, in whatever form they come.
 
     Arguments:
-        reports: a frame as `randomize` gives it; what `randomize_codes` gives; single Reports, or
-            their JSON, parsed; or, per questionnaire, one integer array of codes per cluster.
+        reports: a frame as `randomize` gives it, of which lazy ones and Arrow readers are read a
+            batch at a time; what `randomize_codes` gives, or an iterator of such; single Reports,
+            or their JSON, parsed; or, per questionnaire, one integer array of codes per cluster.
         design: the design they were made under; checked wherever the reports state a fingerprint.
         counts: with arrays of codes, how often each report occurs, an integer array per
             questionnaire; once by default.
@@ -113,8 +130,12 @@ def tally(
         raise TallyError("this is a tally already; tallies add up with +")
     if isinstance(reports, Report | Mapping):
         raise TallyError("a single report goes in a list: mdrr.tally([report], design)")
-    if isinstance(reports, Iterator | set | frozenset):
-        reports = list(reports)
+    if isinstance(reports, Iterator | set | frozenset) and not is_reader(reports):
+        first = next(iterator := iter(reports), None)
+        if isinstance(first, Reports):
+            batches = cast("Iterator[Reports]", chain([first], iterator))
+            return tally_batches(batches, design, keep=keep, sample=sample)
+        reports = [] if first is None else [first, *iterator]
     listed = isinstance(reports, list | tuple)
     first = reports[0] if listed and reports else None
     # Codes come questionnaire by questionnaire, as lists or arrays; a single report is none.
@@ -129,6 +150,10 @@ def tally(
         from mdrr import spark
 
         return spark.tally(reports, design, keep=keep, sample=sample)
+    streamed = in_batches(reports, report_names(column_names(reports), design))
+    if streamed is not None:
+        codes = each_batch(streamed, lambda batch: report_codes(batch, design))
+        return tally_batches(codes, design, keep=keep, sample=sample)
     return tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
 
 
@@ -189,6 +214,8 @@ def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in."""
     nw, pa = require("narwhals", "frames"), require("pyarrow", "frames")
     wrapped = wrap(people)
+    if is_relation(people):
+        return require("duckdb", "duckdb").from_arrow(table)
     if wrapped.implementation.is_polars():
         frame = _polars(table, wrapped.collect_schema())
         return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame

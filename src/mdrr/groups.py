@@ -142,7 +142,7 @@ def grouped(
         if limits.most == 0 or made.sums is not None:
             group = _of_sums(some, times, sizes, limits)
         else:
-            group = _bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
+            group = bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
         made = group if not start else merged([made, group])
     return made
 
@@ -157,7 +157,7 @@ def _of_sums(
     return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)
 
 
-def _bounded(group: Group) -> Group:
+def bounded(group: Group) -> Group:
     """The group, as sums if it has too many distinct reports."""
     many = len(group.counts) * len(group.codes) > group.limits.most
     return group.as_sums() if many else group
@@ -171,7 +171,7 @@ def merged(groups: Iterable[Group]) -> Group:
     if all(group.sums is None for group in parts):
         columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
         counts = np.concatenate([group.counts for group in parts])
-        return _bounded(Group(*distinct_rows(columns, counts, sizes), sizes, limits=limits))
+        return bounded(Group(*distinct_rows(columns, counts, sizes), sizes, limits=limits))
     summed_up = [g.as_sums() for g in parts if g.n or g.sums is not None]
     sums, codes = joined([(g.sums, g.codes) for g in summed_up if g.sums is not None])
     return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)

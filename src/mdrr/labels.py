@@ -233,6 +233,8 @@ def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
 def dictionary_columns(frame: Any) -> set[str]:
     """The columns that are dictionaries: Arrow's, categoricals, Polars' Enum."""
     nw = require("narwhals", "frames")
+    if hasattr(frame, "read_next_batch"):  # an Arrow reader, of which no row is read for this
+        frame = frame.schema.empty_table()
     schema = wrap(frame).collect_schema()
     return {name for name, kind in schema.items() if kind in (nw.Categorical, nw.Enum)}
 

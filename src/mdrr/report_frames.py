@@ -7,7 +7,7 @@ no combination of labels has a column of numbers instead, `a+b (code)`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,12 +50,7 @@ def report_codes(frame: Any, design: Design) -> Reports:
     if (stated := stated_fingerprint(frame)) is not None:
         check_fingerprint(stated, design)
     wanted = report_columns(design)
-    if QUESTIONNAIRE in wanted and QUESTIONNAIRE not in wrap(frame).collect_schema().names():
-        raise TallyError(
-            f"the design has {len(design.questionnaires)} questionnaires; the reports need a "
-            f"column {QUESTIONNAIRE!r} saying which each person answered"
-        )
-    native = read_frame(frame, tuple(wanted))
+    native = read_frame(frame, report_names(wrap(frame).collect_schema().names(), design))
     with reported_labels():
         columns = {name: _reported(native[name], name, a) for name, a in wanted.items()}
     which = _questionnaires(columns, len(native), design)
@@ -74,6 +69,17 @@ def report_codes(frame: Any, design: Design) -> Reports:
         codes = tuple(_cluster_codes(columns, rows, c, design) for c in questionnaire.clusters)
         batches.append(Batch(rows, codes))
     return Reports(design.fingerprint, len(which), tuple(batches))
+
+
+def report_names(held: Sequence[str], design: Design) -> tuple[str, ...]:
+    """The names of a report's columns; refused if none of those held says the questionnaire."""
+    wanted = tuple(report_columns(design))
+    if QUESTIONNAIRE in wanted and QUESTIONNAIRE not in held:
+        raise TallyError(
+            f"the design has {len(design.questionnaires)} questionnaires; the reports need a "
+            f"column {QUESTIONNAIRE!r} saying which each person answered"
+        )
+    return wanted
 
 
 def report_table(reports: Reports, design: Design, dictionaries: Container[str] = ()) -> Any:
@@ -139,6 +145,12 @@ def report_columns(design: Design) -> dict[str, Attribute | None]:
     columns |= {a.name: a for a in design.domain.attributes if a.name in names}
     codes = [c for c in clusters if not c.matrix.reports_cells]
     return columns | {name: None for c in codes for name in c.columns}
+
+
+def text_columns(design: Design) -> set[str]:
+    """The columns of a frame of reports that hold text."""
+    columns = report_columns(design).items()
+    return {name for name, a in columns if a is not None and isinstance(a.categories[0], str)}
 
 
 def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:

@@ -7,6 +7,7 @@ that are too many to list are kept as sums, with a sample of them (`mdrr.sums`).
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkabl
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.counting import typed
+from mdrr.counting import Integers, count_rows, occurring_rows, typed
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
-from mdrr.groups import AT_ONCE, MOST, MOST_CODES, Group, Limits, grouped, merged
+from mdrr.groups import AT_ONCE, MOST, MOST_CODES, Group, Limits, bounded, grouped, merged
 from mdrr.matrix import Public
 from mdrr.randomizer import Batch, Codes, Reports, code_columns, smallest_unsigned
 from mdrr.response import Report, check_fingerprint
@@ -27,6 +28,8 @@ from mdrr.sums import SAMPLE, Sums, can_sum
 
 FORMATS = (1, 2)
 """The versions of the tally's written form: distinct reports alone, and with sums."""
+MOST_CELLS = 2**22
+"""The most reports that can occur for which batches are counted into a table of all: 32 MB."""
 
 Keep: TypeAlias = Literal["auto", "reports", "sums"]
 """What a tally keeps: all distinct reports, sums and a sample, or sums where reports are many."""
@@ -247,24 +250,40 @@ def tally_batches(
     batches: Iterable[Reports], design: Design, *, keep: Keep = "auto", sample: int = SAMPLE
 ) -> Tally:
     """Count reports that come in batches; what is held at a time is bounded by the tally."""
-    total, waiting = None, list[Reports]()
+    total, waiting, tables = None, list[Reports](), list[Integers]()
+    cells = [math.prod(sizes) for sizes in design.outcomes]
+    if keep != "sums" and sum(cells) <= MOST_CELLS:
+        tables = [np.zeros(each, dtype=np.int64) for each in cells]
+    people = 0
     for batch in batches:
+        check_fingerprint(batch.fingerprint, design)
+        people += batch.n
+        if tables:  # there is a cell for every report that can occur
+            for q, (table, part) in enumerate(zip(tables, batch.batches, strict=True)):
+                count_rows(table, *_checked(part.codes, design.questionnaires[q], q))
+            continue
         waiting.append(batch)
         # Counting as many as are listed already keeps the merging from costing more than that.
         if sum(each.n for each in waiting) >= max(AT_ONCE, total.listed if total else 0):
             total, waiting = _added(total, waiting, design, keep, sample), []
     if waiting:
         total = _added(total, waiting, design, keep, sample)
-    if total is None:
+    if not people:
         raise TallyError("there are no reports to tally")
-    return total
+    if total is not None:
+        return total
+    groups = []
+    for questionnaire, table, sizes in zip(
+        design.questionnaires, tables, design.outcomes, strict=True
+    ):
+        limits = Limits(most_codes(questionnaire, sizes, keep), sample)
+        groups.append(bounded(Group(*occurring_rows(table, sizes), sizes, limits=limits)))
+    return Tally(design.fingerprint, tuple(groups))
 
 
 def _added(
     total: Tally | None, waiting: Sequence[Reports], design: Design, keep: Keep, sample: int
 ) -> Tally:
-    for each in waiting:
-        check_fingerprint(each.fingerprint, design)
     groups = []
     for q, (questionnaire, *same) in enumerate(
         zip(design.questionnaires, *(each.batches for each in waiting), strict=True)

@@ -79,7 +79,7 @@ def take_notes() -> list[str]:
 
 @contextmanager
 def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[float], None]]:
-    """A bar on stderr while work is done; gives a function that takes the share done, 0 to 1.
+    """A bar on stderr with the time left; gives a function that takes the share done, 0 to 1.
 
     Nothing is shown when stderr is not a terminal, or with `quiet`.
     """
@@ -87,9 +87,16 @@ def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[float], N
         yield lambda share: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    left = (TextColumn("left"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(task, completed=share)

@@ -16,6 +16,7 @@ from mdrr.errors import TallyError
 from mdrr.files.streams import STDIN, opened, zipping
 from mdrr.files.tables import (
     OnProgress,
+    ahead,
     file_format,
     header_rows,
     parquet_metadata,
@@ -32,6 +33,7 @@ from mdrr.report_frames import (
     report_columns,
     report_table,
     reported_labels,
+    text_columns,
 )
 from mdrr.response import Report, check_fingerprint
 from mdrr.tallies import Keep, Tally, gathered, tally_batches
@@ -94,7 +96,7 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
     """
     if file_format(path) == "jsonl":
         return _write_lines(path, reports, design)
-    tables = (report_table(chunk, design) for chunk in reports)
+    tables = (report_table(chunk, design, text_columns(design)) for chunk in reports)
     return write_tables(path, tables, fingerprint=design.fingerprint)
 
 
@@ -110,7 +112,7 @@ def tally_files(
         read_reports(path, design, _share_of(on_progress, i, len(paths)))
         for i, path in enumerate(paths)
     )
-    return tally_batches(chain.from_iterable(each), design, keep=keep)
+    return tally_batches(ahead(chain.from_iterable(each)), design, keep=keep)
 
 
 def _share_of(

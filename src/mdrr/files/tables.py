@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from mdrr.columns import require
 from mdrr.domain import Attribute, Domain
@@ -18,6 +19,8 @@ from mdrr.files.whole import whole, write_text
 from mdrr.frames import encode
 from mdrr.labels import need_columns, typed_column
 from mdrr.randomizer import Codes
+
+T = TypeVar("T")
 
 OnProgress: TypeAlias = Callable[[float], None]
 """Called with the share of a file that was read, between 0 and 1."""
@@ -63,6 +66,19 @@ def placed(path: str | Path, before: int) -> Iterator[None]:
         raise error.inside(repr(str(path)), before) from None
 
 
+def ahead(chunks: Iterator[T]) -> Iterator[T]:
+    """The same chunks, each read while the one before is worked on.
+
+    >>> list(ahead(iter("abc")))
+    ['a', 'b', 'c']
+    """
+    with ThreadPoolExecutor(1) as reader:
+        waiting = reader.submit(next, chunks, None)
+        while (chunk := waiting.result()) is not None:
+            waiting = reader.submit(next, chunks, None)
+            yield chunk
+
+
 def header_rows(path: str | Path) -> int:
     """How many rows of a file name its columns."""
     return 0 if file_format(path) == "parquet" else 1
@@ -72,12 +88,16 @@ def read_codes(
     path: str | Path, domain: Domain, on_progress: OnProgress | None = None
 ) -> Iterator[list[Codes]]:
     """True records as codes, chunk by chunk: an array per attribute, for `randomize_codes`."""
-    before = header_rows(path)
-    for table in read_people(path, domain, on_progress):
-        with placed(path, before):
-            codes = encode(table, domain)
-        yield codes
-        before += len(codes[0])
+
+    def encoded() -> Iterator[list[Codes]]:
+        before = header_rows(path)
+        for table in read_people(path, domain, on_progress):
+            with placed(path, before):
+                codes = encode(table, domain)
+            yield codes
+            before += len(codes[0])
+
+    return ahead(encoded())
 
 
 def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
@@ -155,7 +175,13 @@ def parquet_metadata(path: str | Path) -> dict[bytes, bytes]:
 
 def _writer(out: Any, kind: str, schema: Any) -> Any:
     if kind == "parquet":
-        return require("pyarrow.parquet", "frames").ParquetWriter(out, schema, compression="zstd")
+        pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
+        # Dictionaries are written as what they hold: other programs read plain text.
+        plain = not any(pa.types.is_dictionary(field.type) for field in schema)
+        writer = parquet.ParquetWriter(out, schema, compression="zstd", store_schema=plain)
+        if not plain and schema.metadata:
+            writer.add_key_value_metadata(schema.metadata)
+        return writer
     arrow_csv = require("pyarrow.csv", "frames")
     options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
     return arrow_csv.CSVWriter(out, schema, write_options=options)
@@ -174,7 +200,7 @@ def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
     pa = require("pyarrow", "frames")
     schema = _parquet_file(path, []).schema_arrow
     need_columns(repr(str(path)), schema.names, names)
-    texts = [n for n in names if pa.types.is_string(schema.field(n).type)]
+    texts = [n for n in names if _is_text(schema.field(n).type)]
     file, done = _parquet_file(path, texts), 0
     try:
         for batch in file.iter_batches(batch_size=ROWS, columns=names):
@@ -182,6 +208,12 @@ def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
             yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
     except (pa.ArrowInvalid, OSError):
         raise SchemaError(f"{str(path)!r} cannot be read to its end; it may be damaged") from None
+
+
+def _is_text(kind: Any) -> bool:
+    types = require("pyarrow", "frames").types
+    known = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(is_kind(kind) for is_kind in known)
 
 
 def _csv(
