@@ -48,6 +48,7 @@ def make_app() -> Any:
         name="mdrr",
         cls=Guarded,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # help appears twice as fast without boxes
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Example: mdrr serve --demo",
     )
@@ -58,7 +59,7 @@ def make_app() -> Any:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name, rich_help_panel=panel)
         else:
-            epilog = f"Example: {module.EXAMPLE}"
+            epilog = f"\b\nExample: {module.EXAMPLE}"  # \b: not to be wrapped
             app.command(name, rich_help_panel=panel, epilog=epilog)(found)
     return app
 

@@ -26,11 +26,33 @@ _WORDS = {
 """What to say instead of Typer's words."""
 
 
-class Guarded(TyperGroup):
+class Listed(TyperGroup):
+    """A group whose help lists commands under what they are for, with their first sentences."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        """Write that list; Typer's own would cut the sentences."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.commands[name]
+            panel = getattr(command, "rich_help_panel", None)
+            row = (name, command.get_short_help_str(1000))
+            panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(row)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
+class Guarded(Listed):
     """A group of commands whose bad input ends in one line on stderr and exit code 2.
 
     A subclass because that is how Typer lets a program have the last word.
     """
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The commands in the order of `mdrr.cli.COMMANDS`."""
+        from mdrr.cli import COMMANDS
+
+        return [name for name, _ in COMMANDS]
 
     def main(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Option
 
+from mdrr.cli.guard import Listed
 from mdrr.cli.options import AsJson
 from mdrr.cli.screen import note, print_answer, print_json, print_table, print_text, step
 from mdrr.errors import ProtocolError
@@ -60,10 +61,12 @@ Aggregators = Annotated[
     ),
 ]
 
-securesum = typer.Typer(help="Measure dependences by secure sums: nobody sees another's answers.")
+securesum = typer.Typer(
+    cls=Listed, help="Measure dependences by secure sums: nobody sees another's answers."
+)
 
 
-@securesum.command(epilog=f"Example: {EXAMPLES['demo']}")
+@securesum.command(epilog=f"\b\nExample: {EXAMPLES['demo']}")
 def demo(
     n: Annotated[int, Option("--n", "-n", help="How many people, one process each.")] = 30,
     mode: Mode = "paper",
@@ -115,7 +118,7 @@ def demo(
     )
 
 
-@securesum.command(epilog=f"Example: {EXAMPLES['relay']}")
+@securesum.command(epilog=f"\b\nExample: {EXAMPLES['relay']}")
 def relay(
     n: Annotated[int, Option("--n", "-n", help="How many people to wait for.")],
     key: Annotated[Path, Option(help="File of the organiser's keys; it is made if there is none.")],
@@ -173,7 +176,7 @@ def relay(
     serve(relayed, bound)
 
 
-@securesum.command(epilog=f"Example: {EXAMPLES['party']}")
+@securesum.command(epilog=f"\b\nExample: {EXAMPLES['party']}")
 def party(
     relay: RelayUrl,
     record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
@@ -230,7 +233,7 @@ def party(
     )
 
 
-@securesum.command(epilog=f"Example: {EXAMPLES['aggregator']}")
+@securesum.command(epilog=f"\b\nExample: {EXAMPLES['aggregator']}")
 def aggregator(
     relay: RelayUrl,
     state: Annotated[Path, Option(help="Folder for keys and ledger; keep it over restarts.")],

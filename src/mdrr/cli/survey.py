@@ -9,6 +9,7 @@ import typer
 from mdrr.cli.close import close, reopen
 from mdrr.cli.collection import invite, open_, owner, status
 from mdrr.cli.draft import check, freeze, init, preview
+from mdrr.cli.guard import Listed
 from mdrr.cli.page import page
 from mdrr.cli.phase import phase
 from mdrr.cli.results import publish, results
@@ -32,6 +33,6 @@ _STEPS: dict[str, tuple[Callable[..., None], str]] = {
 EXAMPLES = {name: f"mdrr survey {name} {words}" for name, (_, words) in _STEPS.items()}
 EXAMPLE = EXAMPLES["init"]
 
-survey = typer.Typer(help="Draft, freeze, open and close a survey; read its results.")
+survey = typer.Typer(cls=Listed, help="Draft, freeze, open and close a survey; read its results.")
 for _name, (_step, _) in _STEPS.items():
-    survey.command(_name, epilog=f"Example: {EXAMPLES[_name]}")(_step)
+    survey.command(_name, epilog=f"\b\nExample: {EXAMPLES[_name]}")(_step)
