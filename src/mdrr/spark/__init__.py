@@ -64,19 +64,19 @@ def randomize(people: Any, design: Design, source: Source | None = None) -> Any:
 def tally(
     reports: Any, design: Design, *, keep: Keep = "auto", sample: int = SAMPLE, text: bool = False
 ) -> Tally:
-    """Count the reports of a Spark frame: the distinct ones, by Spark's own aggregation.
+    """Count the reports of a Spark frame: the distinct ones, by Spark's own aggregation, or sums.
 
-    If sums are kept of them, the distinct reports stay on the cluster too, and the tally's `away`
-    has them for the latent class fit; `away.release()` lets them go. With `text`, labels of all
+    If sums are kept, the reports stay on the cluster, and the tally's `away` has them for the
+    latent class fit; `away.release()` lets them go. With `text`, labels of all
     types are written out, as CSV has them.
     """
-    held = Held.of(reports, design, text=text)
+    held = Held.of(reports, design, keep, text=text)
     try:
-        found = held.tally(keep, sample)
+        found = held.tally(sample)
     except BaseException:
         held.release()
         raise
-    if found.has_sums:
+    if held.sums:
         return replace(found, away=held)
     held.release()
     return found
@@ -128,7 +128,7 @@ def weigh(reports: Any, design: Design, column: str, **options: Any) -> Any:
         )
     with Held.of(reports, design) as held:
         found = held.tally()
-        away = held if found.has_sums else Here(found, design)
+        away = held if held.sums else Here(found, design)
         factors, _ = adjust_away(away, found, design, **options)
     schema = types.StructType(
         [*reports.schema.fields, types.StructField(column, types.DoubleType())]

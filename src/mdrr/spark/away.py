@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ import numpy as np
 
 from mdrr import errors
 from mdrr.columns import require
-from mdrr.design import Design
-from mdrr.errors import SchemaError, TallyError
+from mdrr.design import QUESTIONNAIRE, Design
+from mdrr.errors import MdrrError, SchemaError, TallyError
 from mdrr.labels import need_columns
 from mdrr.matrix import Array
 from mdrr.report_frames import FINGERPRINT, report_columns
@@ -66,18 +66,18 @@ class Held:
     """The distinct reports as codes, kept on the cluster until they are released.
 
     `frame` has a row for each: its questionnaire, its code for each cluster (null beyond the
-    questionnaire's last) and how often it occurs. To compute it again gives the same rows.
-    `distinct` says how many there are of each questionnaire, `n` how many people reported.
+    questionnaire's last) and how often it occurs. To compute it again gives the same rows. If the
+    tally will hold `sums`, equal reports need not be one row, which spares the cluster a shuffle.
     """
 
     frame: Any
     design: Design
-    distinct: tuple[int, ...]
+    sums: bool
     n: int
 
     @classmethod
-    def of(cls, reports: Any, design: Design, *, text: bool = False) -> Held:
-        """The distinct reports of a Spark frame, found by Spark's own aggregation."""
+    def of(cls, reports: Any, design: Design, keep: Keep = "auto", *, text: bool = False) -> Held:
+        """The reports of a Spark frame, the distinct ones by Spark's own aggregation."""
         functions = require("pyspark.sql.functions", "spark")
         session_of(reports)
         wanted = report_columns(design)
@@ -85,20 +85,29 @@ class Held:
         for field in reports.schema.fields:
             if field.name in wanted and FINGERPRINT in field.metadata:
                 check_fingerprint(field.metadata[FINGERPRINT], design)
-        every = functions.count("*").alias(TIMES)
-        counted = reports.groupBy(*map(quoted, wanted)).agg(every)
-        most = max(len(q.clusters) for q in design.questionnaires)
-        columns = ", ".join(f"c{c} long" for c in range(most))
-        schema = f"q int, {columns}, times long"
-        frame = mapped(counted, partial(coded, design, most, text), schema).persist()
-        sizes = functions.count("*"), functions.sum("times")
+        columns = [*map(quoted, wanted)]
         with plainly():
-            found = {row[0]: row[1:] for row in frame.groupBy("q").agg(*sizes).collect()}
-        if not found:
+            sums = _are_many(reports, design, keep)
+        if sums:
+            counted = reports.select(*columns, functions.lit(1).cast("long").alias(TIMES))
+        else:
+            counted = reports.groupBy(*columns).agg(functions.count("*").alias(TIMES))
+        most = max(len(q.clusters) for q in design.questionnaires)
+        schema = f"q int, {', '.join(f'c{c} long' for c in range(most))}, times long"
+        frame = mapped(counted, partial(coded, design, most, text), schema).persist()
+        with plainly():
+            rows, n = frame.agg(functions.count("*"), functions.sum("times")).first()
+        if not rows:
             frame.unpersist()
             raise SchemaError("the frame has no rows: there is nobody to read")
-        distinct = tuple(found.get(q, (0, 0))[0] for q in range(len(design.questionnaires)))
-        return cls(frame, design, distinct, sum(n for _, n in found.values()))
+        if not sums and keep != "reports" and rows * most > _MOST_BROUGHT:
+            frame.unpersist()
+            raise TallyError(
+                f"there are {rows:,} distinct reports, too many for the driver, and no sums can be "
+                "kept of reports with public attributes, of one or two answers, or of very many "
+                "codes. If the driver has the memory, give keep='reports' to mdrr.tally"
+            )
+        return cls(frame, design, sums, n)
 
     def release(self) -> None:
         """Let the cluster forget the reports."""
@@ -110,24 +119,14 @@ class Held:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def tally(self, keep: Keep = "auto", sample: int = SAMPLE) -> Tally:
-        """The distinct reports, brought to the driver; or sums of them, if those are kept."""
-        for q, sizes, k in zip(
-            self.design.questionnaires, self.design.outcomes, self.distinct, strict=True
-        ):
-            most = most_codes(q, sizes, keep)
-            if most == sys.maxsize and keep != "reports" and len(sizes) * k > _MOST_BROUGHT:
-                raise TallyError(
-                    f"there are {k:,} distinct reports, too many for the driver, and no sums can "
-                    "be kept of reports with public attributes, of one or two answers, or of very "
-                    "many codes. If the driver has the memory, give keep='reports' to mdrr.tally"
-                )
-            if len(sizes) * k > most:
-                parts = self._gathered(partial(summed, self.design, sample), joined)
-                total: Tally = reduce(add, map(pickle.loads, parts))
-                return total
+    def tally(self, sample: int = SAMPLE) -> Tally:
+        """The distinct reports, brought to the driver; or sums of them."""
+        if self.sums:
+            parts = self._gathered(partial(summed, self.design, sample), joined)
+            total: Tally = reduce(add, map(pickle.loads, parts))
+            return total
         with plainly():
-            return tallied(self.frame.toArrow(), self.design, keep, sample)
+            return tallied(self.frame.toArrow(), self.design, "reports", sample)
 
     def add_up(self, work: Work, state: Any) -> Array:
         """The sum of `work(some reports, design, state)` over all reports.
@@ -152,6 +151,26 @@ class Held:
     @cached_property
     def _partitions(self) -> int:
         return int(self.frame.rdd.getNumPartitions())
+
+
+def _are_many(reports: Any, design: Design, keep: Keep) -> bool:
+    """Whether sums are kept. Spark is asked how many distinct reports there are, if it matters."""
+    functions = require("pyspark.sql.functions", "spark")
+    limits = {
+        q: most / len(sizes)
+        for q, (questionnaire, sizes) in enumerate(
+            zip(design.questionnaires, design.outcomes, strict=True)
+        )
+        if math.prod(sizes) * len(sizes) > (most := most_codes(questionnaire, sizes, keep))
+    }
+    if not limits or not min(limits.values()):
+        return bool(limits)
+    hashed = functions.xxhash64(*map(quoted, report_columns(design)))
+    several = len(design.questionnaires) > 1
+    which = functions.col(QUESTIONNAIRE).cast("int") if several else functions.lit(0)
+    pairs = reports.select(which.alias("q"), hashed.alias("hash"))
+    found = pairs.groupBy("q").agg(functions.approx_count_distinct("hash")).collect()
+    return any(k > limits.get(q, math.inf) for q, k in found)
 
 
 def session_of(frame: Any) -> Any:
@@ -182,6 +201,11 @@ def plainly() -> Iterator[None]:
     try:
         yield
     except exceptions.PySparkException as error:
+        if "No module named 'mdrr'" in str(error):
+            raise MdrrError(
+                "Spark's workers lack mdrr. Install it with their Python, which is PYSPARK_PYTHON, "
+                "on every machine of the cluster: pip install 'mdrr[spark]'"
+            ) from None
         said = re.search(r"mdrr\.errors\.(\w+): (.+)", str(error))
         kind = getattr(errors, said[1], None) if said else None
         if kind is None or said is None:

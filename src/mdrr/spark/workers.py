@@ -36,8 +36,8 @@ PART = "part"
 TIMES = "how often"
 """The column that says how often a report occurs."""
 
-_ROWS = 1 << 18
-"""So many distinct reports are taken at once."""
+_ROWS = 1 << 16
+"""So many rows are taken at once: Spark's own batches are small."""
 
 
 def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator[Any]:
@@ -48,7 +48,7 @@ def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator
 
 def randomized(design: Design, batches: Iterable[Any]) -> Iterator[Any]:
     """What the people of some batches send."""
-    for table in _tables(batches, 1):
+    for table in _tables(batches):
         with _without_row():
             codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
         yield from report_table(randomize_codes(codes, design), design).to_batches()
@@ -58,7 +58,7 @@ def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iter
     """Distinct reports of labels as codes."""
     pa = require("pyarrow", "frames")
     written = [a for a in report_columns(design).values() if a is not None and text]
-    for table in _tables(batches, _ROWS):
+    for table in _tables(batches):
         times = table[TIMES].to_numpy()
         with _without_row(), reported_labels():
             for a in written:
@@ -79,7 +79,7 @@ def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iter
 def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any]) -> Iterator[Any]:
     """Reports and their weights."""
     pa = require("pyarrow", "frames")
-    for table in _tables(batches, 1):
+    for table in _tables(batches):
         with _without_row():
             (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
         weights = pa.array(factors.weights(batch.codes))
@@ -88,7 +88,7 @@ def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any
 
 def added(work: Work, design: Design, sent: Any, batches: Iterable[Any]) -> Iterator[Any]:
     """What some reports add to a sum."""
-    parts = [work(_part(table, design), design, sent.value) for table in _tables(batches, _ROWS)]
+    parts = [work(_part(table, design), design, sent.value) for table in _tables(batches)]
     yield from _bytes_of([np.asarray(sum(parts)).tobytes()] if parts else [])
 
 
@@ -100,7 +100,7 @@ def totalled(batches: Iterable[Any]) -> Iterator[Any]:
 
 def summed(design: Design, sample: int, batches: Iterable[Any]) -> Iterator[Any]:
     """The tally of some reports, as sums."""
-    parts = [tallied(table, design, "sums", sample) for table in _tables(batches, _ROWS)]
+    parts = [tallied(table, design, "sums", sample) for table in _tables(batches, 4 * _ROWS)]
     yield from _bytes_of([pickle.dumps(reduce(add, parts))] if parts else [])
 
 
@@ -121,8 +121,8 @@ def _bytes_of(parts: list[bytes]) -> Iterator[Any]:
         yield pa.RecordBatch.from_pydict({PART: parts})
 
 
-def _tables(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Batches as tables of at least so many rows, where there are as many."""
+def _tables(batches: Iterable[Any], rows: int = _ROWS) -> Iterator[Any]:
+    """Batches as larger tables."""
     pa = require("pyarrow", "frames")
     kept: list[Any] = []
     for batch in batches:
