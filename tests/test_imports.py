@@ -35,6 +35,7 @@ ORDER = (
     "randomizer",
     "increments",
     "counting",
+    "burt",
     "sums",
     "groups",
     "tallies",

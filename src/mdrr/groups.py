@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.counting import Integers, burt_tables, by_address, counted, distinct_rows
+from mdrr.burt import burt_tables
+from mdrr.counting import Integers, by_address, counted, distinct_rows
 from mdrr.errors import EstimateError, TallyError
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes

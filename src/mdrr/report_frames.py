@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
+from mdrr.counting import typed
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
 from mdrr.errors import SchemaError, TallyError
@@ -201,4 +202,6 @@ def _cluster_codes(
                 "asked. A report is whole or it is none",
                 row=int(rows[(part < 0).argmax()]),
             )
-    return cells_of(parts, design.shape(cluster)) if cluster.matrix.reports_cells else parts[0]
+    if len(parts) == 1:
+        return np.asarray(parts[0])
+    return typed(cells_of(parts, design.shape(cluster)), cluster.matrix.outcomes)

@@ -23,7 +23,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.counting import Integers, burt_tables, typed
+from mdrr.burt import burt_tables
+from mdrr.counting import Integers, typed
 from mdrr.errors import TallyError
 from mdrr.randomizer import Codes
 

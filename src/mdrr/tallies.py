@@ -260,7 +260,7 @@ def tally_batches(
         people += batch.n
         if tables:  # there is a cell for every report that can occur
             for q, (table, part) in enumerate(zip(tables, batch.batches, strict=True)):
-                count_rows(table, *_checked(part.codes, design.questionnaires[q], q))
+                count_rows(table, *_checked(part.codes, design.questionnaires[q], q), people)
             continue
         waiting.append(batch)
         # Counting as many as are listed already keeps the merging from costing more than that.
