@@ -133,7 +133,7 @@ def test_a_half_has_sums_of_its_own_people_alone():
 
 def test_many_distinct_reports_become_sums(monkeypatch):
     monkeypatch.setattr(groups, "AT_ONCE", 64)
-    monkeypatch.setattr("mdrr.tallies.MOST_CODES", 200)
+    monkeypatch.setattr("mdrr.groups.MOST_CODES", 200)
     sums = tallied()
     assert sums.has_sums
     assert same_tables(sums, tallied(keep="reports"))
@@ -154,7 +154,7 @@ def test_batches_are_counted_as_they_come(monkeypatch):
     sums = tally_batches(batches, D, keep="sums", sample=70)
     assert same_tables(sums, wanted)
     assert sums.listed == 70
-    monkeypatch.setattr("mdrr.tallies.MOST_CODES", 200)
+    monkeypatch.setattr("mdrr.groups.MOST_CODES", 200)
     assert same_tables(tally_batches(batches, D), wanted)
     with pytest.raises(TallyError, match="no reports to tally"):
         tally_batches([], D)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.burt import burt_tables
-from mdrr.counting import Integers, by_address, counted, distinct_rows
-from mdrr.errors import EstimateError, TallyError
-from mdrr.matrix import Array
-from mdrr.randomizer import Codes
+from mdrr.counting import Integers, by_address, counted, distinct_rows, typed
+from mdrr.design import Questionnaire
+from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
+from mdrr.matrix import Array, Public
+from mdrr.randomizer import Codes, code_columns
 from mdrr.sums import SAMPLE, Sums, can_sum, joined, summed
 
 MOST = 2**53
@@ -24,6 +26,9 @@ MOST_CODES = 2**24
 them, and 2 million reports of 8 attributes or 280,000 of 60 are more than any estimate gains by."""
 AT_ONCE = 2**22
 """Reports that are counted at a time."""
+
+Keep: TypeAlias = Literal["auto", "reports", "sums"]
+"""What a tally keeps: all distinct reports, sums and a sample, or sums where reports are many."""
 
 _MANY = 2**14
 """Distinct reports from which on all pair tables are counted at once."""
@@ -181,3 +186,73 @@ def merged(groups: Iterable[Group]) -> Group:
 def _refuse_too_many(counts: npt.NDArray[Any]) -> None:
     if len(counts) and int(counts.max()) * len(counts) >= MOST and sum(counts.tolist()) >= MOST:
         raise TallyError("a tally holds fewer than 2^53 people: more cannot be counted exactly")
+
+
+def group_codes(
+    columns: Sequence[Any],
+    counts: Any,
+    questionnaire: Questionnaire,
+    q: int,
+    keep: Keep = "auto",
+    sample: int = SAMPLE,
+) -> Group:
+    """The reports to one questionnaire, each occurring so often, or once."""
+    checked, sizes = checked_codes(columns, questionnaire, q)
+    times = None if counts is None else np.asarray(counts)
+    if times is not None and (
+        times.shape != checked[0].shape
+        or (len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1))
+    ):
+        raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
+    return grouped(checked, times, sizes, limits_of(questionnaire, sizes, keep, sample))
+
+
+def checked_codes(
+    columns: Sequence[Any], questionnaire: Questionnaire, q: int
+) -> tuple[list[Codes], tuple[int, ...]]:
+    """Columns of reported codes in the smallest types, and their sizes, or an error."""
+    clusters = questionnaire.clusters
+    sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
+    if len(columns) != len(clusters):
+        raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
+    arrays = code_columns(columns, [c.name for c in clusters], sizes, TallyError)
+    return [typed(array, size) for array, size in zip(arrays, sizes, strict=True)], sizes
+
+
+def limits_of(
+    questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep, sample: int
+) -> Limits:
+    """When reports to a questionnaire become sums, if so much is to be kept of them."""
+    return Limits(most_codes(questionnaire, sizes, keep), whole("sample", sample, 0, TallyError))
+
+
+def most_codes(questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep) -> int:
+    """Of more than how many codes sums are kept instead."""
+    if keep not in (kinds := get_args(Keep)):
+        raise TallyError(f"keep={keep!r} is none of {kinds}{did_you_mean(keep, kinds)}")
+    public = any(isinstance(cluster.matrix, Public) for cluster in questionnaire.clusters)
+    if keep == "reports" or public or not can_sum(sizes):
+        return sys.maxsize  # estimates within strata need all public answers of a person together
+    return MOST_CODES if keep == "auto" else 0
+
+
+def parts_of(group: Group) -> dict[str, Any]:
+    """What is written of a group: arrays, and lists of arrays."""
+    if group.sums is None:
+        return {"codes": list(group.codes), "counts": group.counts}
+    sums = group.sums
+    return {"sums": sums.to_tables(), "numbers": sums.numbers, "codes": list(group.codes)}
+
+
+def group_of_parts(part: Mapping[str, Any], questionnaire: Questionnaire, q: int) -> Group:
+    """The group of which `parts_of` gave the parts, refused if they do not go together."""
+    if "sums" not in part:
+        return group_codes(part["codes"], part["counts"], questionnaire, q)
+    codes, sizes = checked_codes(part["codes"], questionnaire, q)
+    if not can_sum(sizes):
+        raise TallyError(f"no sums are kept of questionnaire {q}")
+    numbers = np.asarray(part["numbers"])
+    if numbers.shape != codes[0].shape:
+        raise TallyError(f"the sample of questionnaire {q} needs a number for every report")
+    sums = Sums.from_tables(part["sums"], sizes, numbers)
+    return Group(tuple(codes), np.ones(len(numbers), np.int64), sizes, sums)

@@ -8,31 +8,38 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.counting import Integers, count_rows, occurring_rows, typed
-from mdrr.design import Design, Questionnaire
-from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
-from mdrr.groups import AT_ONCE, MOST, MOST_CODES, Group, Limits, bounded, grouped, merged
-from mdrr.matrix import Public
-from mdrr.randomizer import Batch, Codes, Reports, code_columns, smallest_unsigned
+from mdrr.counting import Integers, count_rows, occurring_rows
+from mdrr.design import Design
+from mdrr.errors import EstimateError, TallyError
+from mdrr.groups import (
+    AT_ONCE,
+    MOST,
+    Group,
+    bounded,
+    checked_codes,
+    group_codes,
+    group_of_parts,
+    limits_of,
+    merged,
+    parts_of,
+)
+from mdrr.groups import Keep as Keep
+from mdrr.randomizer import Batch, Codes, Reports, smallest_unsigned
 from mdrr.response import Report, check_fingerprint
-from mdrr.sums import SAMPLE, Sums, can_sum
+from mdrr.sums import SAMPLE
 
 FORMATS = (1, 2)
 """The versions of the tally's written form: distinct reports alone, and with sums."""
 MOST_CELLS = 2**22
 """The most reports that can occur for which batches are counted into a table of all: 32 MB."""
-
-Keep: TypeAlias = Literal["auto", "reports", "sums"]
-"""What a tally keeps: all distinct reports, sums and a sample, or sums where reports are many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,35 +222,15 @@ def tally_codes(
         raise TallyError(
             f"codes for {len(codes)} questionnaires, the design has {len(design.questionnaires)}"
         )
-    sample = whole("sample", sample, 0, TallyError)
     given: Sequence[Any] = [None] * len(codes) if counts is None else counts
     if len(given) != len(codes):
         raise TallyError(f"counts for {len(given)} questionnaires, codes for {len(codes)}")
     every = zip(codes, design.questionnaires, given, strict=True)
     groups = [
-        _counted(columns, times, questionnaire, q, keep, sample)
+        group_codes(columns, times, questionnaire, q, keep, sample)
         for q, (columns, questionnaire, times) in enumerate(every)
     ]
     return Tally(design.fingerprint, tuple(groups))
-
-
-def _counted(
-    columns: Sequence[Any],
-    counts: Any,
-    questionnaire: Questionnaire,
-    q: int,
-    keep: Keep = "auto",
-    sample: int = SAMPLE,
-) -> Group:
-    """The reports to one questionnaire, each occurring so often, or once."""
-    checked, sizes = _checked(columns, questionnaire, q)
-    times = None if counts is None else np.asarray(counts)
-    if times is not None and (
-        times.shape != checked[0].shape
-        or (len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1))
-    ):
-        raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
-    return grouped(checked, times, sizes, Limits(most_codes(questionnaire, sizes, keep), sample))
 
 
 def tally_batches(
@@ -251,6 +238,8 @@ def tally_batches(
 ) -> Tally:
     """Count reports that come in batches; what is held at a time is bounded by the tally."""
     total, waiting, tables = None, list[Reports](), list[Integers]()
+    every = list(zip(design.questionnaires, design.outcomes, strict=True))
+    limits = [limits_of(asked, sizes, keep, sample) for asked, sizes in every]
     cells = [math.prod(sizes) for sizes in design.outcomes]
     if keep != "sums" and sum(cells) <= MOST_CELLS:
         tables = [np.zeros(each, dtype=np.int64) for each in cells]
@@ -260,7 +249,7 @@ def tally_batches(
         people += batch.n
         if tables:  # there is a cell for every report that can occur
             for q, (table, part) in enumerate(zip(tables, batch.batches, strict=True)):
-                count_rows(table, *_checked(part.codes, design.questionnaires[q], q), people)
+                count_rows(table, *checked_codes(part.codes, design.questionnaires[q], q), people)
             continue
         waiting.append(batch)
         # Counting as many as are listed already keeps the merging from costing more than that.
@@ -272,12 +261,10 @@ def tally_batches(
         raise TallyError("there are no reports to tally")
     if total is not None:
         return total
-    groups = []
-    for questionnaire, table, sizes in zip(
-        design.questionnaires, tables, design.outcomes, strict=True
-    ):
-        limits = Limits(most_codes(questionnaire, sizes, keep), sample)
-        groups.append(bounded(Group(*occurring_rows(table, sizes), sizes, limits=limits)))
+    groups = [
+        bounded(Group(*occurring_rows(table, sizes), sizes, limits=each))
+        for table, sizes, each in zip(tables, design.outcomes, limits, strict=True)
+    ]
     return Tally(design.fingerprint, tuple(groups))
 
 
@@ -290,17 +277,11 @@ def _added(
     ):
         columns = [np.concatenate(c) for c in zip(*(batch.codes for batch in same), strict=True)]
         summed = total is not None and total.groups[q].sums is not None
-        groups.append(_counted(columns, None, questionnaire, q, "sums" if summed else keep, sample))
+        groups.append(
+            group_codes(columns, None, questionnaire, q, "sums" if summed else keep, sample)
+        )
     found = Tally(design.fingerprint, tuple(groups))
     return found if total is None else total + found
-
-
-def parts_of(group: Group) -> dict[str, Any]:
-    """What is written of a group: arrays, and lists of arrays."""
-    if group.sums is None:
-        return {"codes": list(group.codes), "counts": group.counts}
-    sums = group.sums
-    return {"sums": sums.to_tables(), "numbers": sums.numbers, "codes": list(group.codes)}
 
 
 def tally_of_parts(parts: Sequence[Mapping[str, Any]], design: Design) -> Tally:
@@ -310,46 +291,10 @@ def tally_of_parts(parts: Sequence[Mapping[str, Any]], design: Design) -> Tally:
             f"codes for {len(parts)} questionnaires, the design has {len(design.questionnaires)}"
         )
     groups = [
-        _sampled(part, questionnaire, q)
-        if "sums" in part
-        else _counted(part["codes"], part["counts"], questionnaire, q)
+        group_of_parts(part, questionnaire, q)
         for q, (part, questionnaire) in enumerate(zip(parts, design.questionnaires, strict=True))
     ]
     return Tally(design.fingerprint, tuple(groups))
-
-
-def _sampled(part: Mapping[str, Any], questionnaire: Questionnaire, q: int) -> Group:
-    """Sums and a sample as they were written, refused if they do not go together."""
-    codes, sizes = _checked(part["codes"], questionnaire, q)
-    if not can_sum(sizes):
-        raise TallyError(f"no sums are kept of questionnaire {q}")
-    numbers = np.asarray(part["numbers"])
-    if numbers.shape != codes[0].shape:
-        raise TallyError(f"the sample of questionnaire {q} needs a number for every report")
-    sums = Sums.from_tables(part["sums"], sizes, numbers)
-    return Group(tuple(codes), np.ones(len(numbers), np.int64), sizes, sums)
-
-
-def _checked(
-    columns: Sequence[Any], questionnaire: Questionnaire, q: int
-) -> tuple[list[Codes], tuple[int, ...]]:
-    """Columns of reported codes in the smallest types, and their sizes, or an error."""
-    clusters = questionnaire.clusters
-    sizes = tuple(cluster.matrix.outcomes for cluster in clusters)
-    if len(columns) != len(clusters):
-        raise TallyError(f"questionnaire {q} has {len(clusters)} clusters, not {len(columns)}")
-    arrays = code_columns(columns, [c.name for c in clusters], sizes, TallyError)
-    return [typed(array, size) for array, size in zip(arrays, sizes, strict=True)], sizes
-
-
-def most_codes(questionnaire: Questionnaire, sizes: tuple[int, ...], keep: Keep) -> int:
-    """Of more than how many codes sums are kept instead."""
-    if keep not in (kinds := get_args(Keep)):
-        raise TallyError(f"keep={keep!r} is none of {kinds}{did_you_mean(keep, kinds)}")
-    public = any(isinstance(cluster.matrix, Public) for cluster in questionnaire.clusters)
-    if keep == "reports" or public or not can_sum(sizes):
-        return sys.maxsize  # estimates within strata need all public answers of a person together
-    return MOST_CODES if keep == "auto" else 0
 
 
 def _to_lists(value: Any) -> Any:

@@ -14,8 +14,9 @@ from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import MdrrError, TallyError
 from mdrr.files.whole import whole, write_text
+from mdrr.groups import parts_of
 from mdrr.response import check_fingerprint
-from mdrr.tallies import FORMATS, Tally, parts_of, tally_of_parts
+from mdrr.tallies import FORMATS, Tally, tally_of_parts
 
 ENDINGS = (".json", ".arrow")
 """How names of files of tallies end."""

@@ -18,6 +18,7 @@ from mdrr import errors
 from mdrr.columns import require
 from mdrr.design import QUESTIONNAIRE, Design
 from mdrr.errors import MdrrError, SchemaError, TallyError
+from mdrr.groups import most_codes
 from mdrr.labels import need_columns
 from mdrr.matrix import Array
 from mdrr.report_frames import FINGERPRINT, report_columns
@@ -36,7 +37,7 @@ from mdrr.spark.workers import (
     totalled,
 )
 from mdrr.sums import SAMPLE
-from mdrr.tallies import Keep, Tally, most_codes
+from mdrr.tallies import Keep, Tally
 
 _MOST_BROUGHT = 1 << 27
 """The most codes of distinct reports that are brought to the driver if no sums can be kept."""
