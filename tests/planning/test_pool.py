@@ -6,6 +6,7 @@ import pytest
 from mdrr.estimation import estimate
 from mdrr.planning import pool
 from mdrr.protocols import independent, joint
+from mdrr.tallies import Tally
 from tests.cases import designs, domain_of
 from tests.people import reported
 
@@ -51,3 +52,16 @@ def test_nearly_exact_reports_in_two_parts_are_as_exact_as_in_one():
     alone = estimate(parts[0][0] + parts[1][0], design)
     assert together.notes["unbiased_weight"] == alone.notes["unbiased_weight"]
     np.testing.assert_array_equal(together.table("a", "c").values, alone.table("a", "c").values)
+
+
+def test_sums_are_pooled_with_reports():
+    design = independent(D, p=0.5)
+    first, second = some(design, 300, 1), some(design, 500, 2)
+    sums = Tally(first.fingerprint, tuple(group.as_sums() for group in first.groups))
+    tally, pooled = pool([(sums, design), (second, design)])
+    assert tally.has_sums
+    assert tally.n == 800
+    for at in range(3):
+        both = (first + second).groups[0].marginal(at)
+        assert tally.groups[0].marginal(at).tolist() == both.tolist()
+    assert estimate(tally, pooled, "pairwise").n == 800
