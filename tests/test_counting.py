@@ -1,6 +1,8 @@
 """Counting against brute force: one row after the other, whatever path is taken."""
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from itertools import combinations
 
@@ -100,3 +102,22 @@ def test_rows_are_counted_by_address_only_where_few_can_occur():
     assert not by_address(ADULT, 10**5)
     assert not by_address((4,) * 60, 10**9)
     assert by_address((2, 3), 0)
+
+
+def test_small_tallies_load_no_compiler():
+    program = (
+        "import sys, mdrr, numpy as np\n"
+        "d = mdrr.independent(mdrr.Domain((mdrr.Attribute('a', ('x', 'y')),)), p=0.5)\n"
+        "assert mdrr.tally([[np.arange(1000) % 2]], d).n == 1000\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_counting_goes_on_without_the_compiled_loops(monkeypatch):
+    monkeypatch.setattr(counting, "_COMPILED", 1)
+    monkeypatch.setitem(sys.modules, "mdrr.increments", None)
+    assert counting.compiled(10) is None
+    columns = rows_of(ADULT, 200)
+    wanted = burt_by_hand(columns, ADULT, np.ones(200))
+    assert np.array_equal(burt_tables(columns, ADULT)[0], wanted)

@@ -301,3 +301,28 @@ def test_other_clusters_of_questionnaires_have_their_own_kind():
     assert tally.n == 5
     assert Tally.from_json(tally.to_json(), design) == tally
     assert (tally + tally).n == 10
+
+
+def test_the_default_reads_the_sample_of_joint_answers():
+    """Clusters of three attributes, whose reports become classes and records: here of a sample."""
+    design = clustered(
+        domain_of(2, 3, 2, 2, 3, 2, 3), [("a", "b", "c"), ("d", "e", "f"), ("g",)], p=0.7
+    )
+    reports = reports_of(design, 4000, 7)
+    whole = estimate(tally_codes(reports, design), design)
+    for sample in (2000, 0):
+        sums = estimate(tally_codes(reports, design, keep="sums", sample=sample), design)
+        assert sums.n == 4000
+        assert ("latent" in sums.notes["shares"]) == (sample > 0)
+        for names in [("a", "b"), ("c", "d"), ("f", "g")]:
+            values = sums.table(*names).values
+            assert values.sum() == pytest.approx(1)
+            np.testing.assert_allclose(values, whole.table(*names).values, atol=0.04)
+
+
+def test_a_sample_stands_for_everybody():
+    group = tallied(keep="sums", sample=100).groups[0]
+    assert group.weights.sum() == pytest.approx(2000)
+    np.testing.assert_allclose(group.weights, 20)
+    whole = tallied().groups[0]
+    np.testing.assert_array_equal(whole.weights, whole.counts)

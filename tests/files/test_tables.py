@@ -8,7 +8,8 @@ import pytest
 
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError, TallyError
-from mdrr.files import read_people, tables, tally_files, write_tables
+from mdrr.files import read_codes, read_people, read_tables, tables, tally_files, write_tables
+from mdrr.files.tables import ahead
 from mdrr.frames import encode
 from mdrr.labels import typed_column
 from mdrr.protocols import independent
@@ -234,3 +235,57 @@ def test_reports_name_the_row_too(tmp_path):
     write_tables(tmp_path / "r.csv", [pa.table(labels)], fingerprint=design.fingerprint)
     with pytest.raises(TallyError, match=r"r.csv': row 4: 1 reports lack an answer to 'a'"):
         tally_files([tmp_path / "r.csv"], design)
+
+
+def test_chunks_are_read_ahead_and_errors_come_in_their_place():
+    read = []
+
+    def chunks():
+        for i in range(5):
+            if i == 3:
+                raise SchemaError("row 4 is broken")
+            read.append(i)
+            yield i
+
+    found = ahead(chunks())
+    assert next(found) == 0
+    assert next(found) == 1
+    assert next(found) == 2
+    with pytest.raises(SchemaError, match="row 4 is broken"):
+        next(found)
+    assert read == [0, 1, 2]
+
+
+def test_reading_ahead_stops_with_who_reads():
+    read = []
+
+    def chunks():
+        for i in range(1000):
+            read.append(i)
+            yield i
+
+    found = ahead(chunks())
+    next(found)
+    found.close()
+    assert len(read) <= 2
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_text_of_every_kind_is_read_by_its_dictionary(tmp_path, kind):
+    domain = Domain((Attribute("a", ("y", "x")),))
+    table = pa.table({"a": pa.array(["x", "y", "x"], kind)})
+    pq.write_table(table, tmp_path / "p.parquet")
+    (read,) = read_tables(tmp_path / "p.parquet", domain.attributes)
+    assert pa.types.is_dictionary(read.schema.field("a").type)
+    assert [c[0].tolist() for c in read_codes(tmp_path / "p.parquet", domain)] == [[1, 0, 1]]
+
+
+def test_dictionaries_are_written_as_text_with_what_is_said_of_them(tmp_path):
+    table = pa.table({"a": pa.array(["x", "y"]).dictionary_encode()})
+    table = table.replace_schema_metadata({"mdrr.fingerprint": "f00"})
+    write_tables(tmp_path / "p.parquet", [table])
+    again = pq.read_table(tmp_path / "p.parquet")
+    assert pa.types.is_string(again.schema.field("a").type)
+    assert again.schema.metadata[b"mdrr.fingerprint"] == b"f00"
+    write_tables(tmp_path / "p.csv", [table])
+    assert (tmp_path / "p.csv").read_text(encoding="utf-8") == '"a"\n"x"\n"y"\n'
