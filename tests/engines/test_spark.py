@@ -89,17 +89,17 @@ def test_tally_is_the_same_when_a_worker_dies(cluster, tmp_path):
 
 
 def test_driver_gets_no_rows(cluster):
-    """600,000 reports of 40 bytes and more each: the driver may be sent 2 MB by one job."""
+    """300,000 reports of 40 bytes and more each: the driver may be sent 1 MB by one job."""
     domain = domain_of(3, 2)
     design = independent(domain, p=0.5)
-    many = cluster.range(600_000, numPartitions=4).selectExpr(
+    many = cluster.range(300_000, numPartitions=4).selectExpr(
         "concat('a', id % 3) as a", "concat('b', id % 2) as b"
     )
     reports = mdrr.randomize(many, design)
     found = mdrr.tally(reports, design)
-    assert (found.n, found.distinct) == (600_000, 6)
+    assert (found.n, found.distinct) == (300_000, 6)
     weighed = mdrr.weigh(reports, design)
-    assert weighed.agg({"weight": "sum"}).first()[0] == pytest.approx(600_000, rel=1e-9)
+    assert weighed.agg({"weight": "sum"}).first()[0] == pytest.approx(300_000, rel=1e-9)
     with pytest.raises(Exception, match="maxResultSize"):
         reports.collect()
 
