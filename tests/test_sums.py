@@ -326,3 +326,13 @@ def test_a_sample_stands_for_everybody():
     np.testing.assert_allclose(group.weights, 20)
     whole = tallied().groups[0]
     np.testing.assert_array_equal(whole.weights, whole.counts)
+
+
+def test_sums_that_no_tally_keeps_are_refused():
+    """Public answers are needed together, person by person, and sums do not have them so."""
+    public = Domain((Attribute("s", ("x", "y"), public=True), *domain_of(2, 3).attributes))
+    design = independent(public, p=0.5)
+    whole = tally_codes(reports_of(design, 50, 0), design)
+    sums = Tally(whole.fingerprint, tuple(group.as_sums() for group in whole.groups))
+    with pytest.raises(TallyError, match="no sums are kept of questionnaire 0"):
+        Tally.from_json(sums.to_json(), design)

@@ -249,8 +249,8 @@ def group_of_parts(part: Mapping[str, Any], questionnaire: Questionnaire, q: int
     if "sums" not in part:
         return group_codes(part["codes"], part["counts"], questionnaire, q)
     codes, sizes = checked_codes(part["codes"], questionnaire, q)
-    if not can_sum(sizes):
-        raise TallyError(f"no sums are kept of questionnaire {q}")
+    if most_codes(questionnaire, sizes, "sums") > 0:
+        raise TallyError(f"no sums are kept of questionnaire {q}: its reports are always listed")
     numbers = np.asarray(part["numbers"])
     if numbers.shape != codes[0].shape:
         raise TallyError(f"the sample of questionnaire {q} needs a number for every report")

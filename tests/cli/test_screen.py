@@ -1,10 +1,12 @@
 """Names and labels of a survey are shown as they are written, whatever signs they hold."""
 
+import io
+import sys
 from pathlib import Path
 
 import pytest
 
-from mdrr.cli.screen import print_table, print_text
+from mdrr.cli.screen import print_table, print_text, progress
 from tests.cli.run import answer, done, refusal
 
 NAMES = ("[net] income", "[/]", "town, if any", "a+b", ":smile: [bold]x[/bold]")
@@ -68,3 +70,23 @@ def test_an_escape_sequence_does_not_reach_the_terminal(capsys):
     assert "\x07" not in printed
     assert r"b\x1b[2J" in printed
     assert printed.endswith("next [line]\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_the_time_left(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("Tallying") as advance:
+        advance(0.25)
+        advance(0.5)
+    shown = screen.getvalue()
+    assert "Tallying" in shown
+    assert " left " in shown
+    monkeypatch.setattr(sys, "stderr", silent := io.StringIO())
+    with progress("Tallying") as advance:
+        advance(0.5)
+    assert silent.getvalue() == ""
