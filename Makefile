@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum distributions faults help run test test-kernels check format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum distributions faults help run test test-kernels check docs format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,12 +32,16 @@ test-kernels: dev  ## Run the numerical tests under another BLAS kernel and one 
 	OPENBLAS_CORETYPE=$(KERNEL) OPENBLAS_NUM_THREADS=1 NUMBA_NUM_THREADS=1 \
 	  $(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(NUMERICAL)
 
-check: dev  ## Lint, format, strict types, import direction, doctests
+check: dev  ## Lint, format, strict types, import direction, doctests, the documentation site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src
 	$(BIN)/python -m pytest -q tests/test_imports.py
 	$(BIN)/python -m pytest -q --doctest-modules src/mdrr --ignore=src/mdrr/server/migrations
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir out/site
+
+docs: dev  ## Build the documentation site: open site/index.html, no server needed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
@@ -117,5 +121,5 @@ bench-learning: $(VENV)/.installed-bench  ## Train models on estimates and test 
 	$(BIN)/python -m benchmarks.learning
 
 clean:  ## Remove .venv and everything generated
-	rm -rf $(VENV) out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

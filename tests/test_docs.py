@@ -1,6 +1,7 @@
 """Every `>>>` in the pages of docs/ gives what the page says, and every link leads somewhere."""
 
 import doctest
+import pkgutil
 import re
 from pathlib import Path
 
@@ -155,3 +156,47 @@ def is_test(name: str) -> bool:
     return path.is_file() and (
         f"\ndef {test}(" in path.read_text(encoding="utf-8") if test else True
     )
+
+
+PAPER = (
+    *(f"({k})" for k in range(1, 17)),
+    *("Definition 1", "Definition 2", "Protocol 1", "Protocol 2", "Algorithm 1", "Algorithm 2"),
+    *("Proposition 1", "Corollary 1", "Example 1"),
+    *("Figure 1", "Figure 2", "Figure 3", "Table 1", "Table 2"),
+)
+"""What the paper numbers."""
+
+
+def missing_names(text: str) -> list[str]:
+    """Functions and tests that a page names in backticks and that do not exist."""
+    missing = []
+    for name in re.findall(r"`((?:mdrr|experiments)\.[\w.]+)`", text):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            missing.append(name)
+    for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text):
+        path = ROOT / file
+        if not path.exists() or f"def {test}(" not in path.read_text(encoding="utf-8"):
+            missing.append(f"{file}::{test}")
+    return missing
+
+
+def test_the_paper_is_mapped_to_functions_and_tests_that_exist():
+    text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
+    assert missing_names(text) == []
+    rows = [
+        row.replace(r"\|", "").split("|")[1:-1] for row in re.findall(r"^\| .*", text, re.MULTILINE)
+    ]
+    rows = [row for row in rows if row[0].strip() != "paper"]
+    assert len(rows) > 40
+    for _, _, functions, tests in rows:
+        assert re.findall(r"`(?:mdrr|experiments)\.", functions)
+        assert "`tests/" in tests
+    mapped = " ".join(row[0] for row in rows)
+    assert [part for part in PAPER if part not in mapped] == []
+
+
+def test_a_name_that_is_gone_is_found():
+    gone = "`mdrr.magic` `mdrr.plan` `tests/test_docs.py::test_none` `tests/none.py::test_x`"
+    assert missing_names(gone) == ["mdrr.magic", "tests/test_docs.py::test_none", "tests/none.py::test_x"]  # fmt: skip
