@@ -19,13 +19,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def inside(markdown: str, page: Path) -> str:
-    """Links to files outside docs/ as text.
-
-    >>> inside("[the matrix](../src/mdrr/matrix/dense.py)", DOCS / "page.md")
-    'the matrix (`src/mdrr/matrix/dense.py`)'
-    >>> inside("[privacy](privacy.md)", DOCS / "page.md")
-    '[privacy](privacy.md)'
-    """
+    """Links to files outside docs/ as text; those within docs/, and broken ones, as they are."""
 
     def plain(link: re.Match[str]) -> str:
         target = (page.parent / link[2].partition("#")[0]).resolve()
@@ -47,18 +41,7 @@ class Doctests(griffe.Extension):
 
 
 def fenced(text: str) -> str:
-    """Fences around every run of lines from `>>>` to the next empty one.
-
-    >>> print(fenced("Add.\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
-    Add.
-    <BLANKLINE>
-    ```python
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    More.
-    """
+    """Fences around every run of lines from `>>>` to the next empty one."""
     lines: list[str] = []
     indent: str | None = None
     for line in [*text.splitlines(), ""]:

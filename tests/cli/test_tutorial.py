@@ -21,7 +21,9 @@ BLOCK = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.MULTILINE |
 
 def masked(text: str) -> list[str]:
     """Lines without what chance decides: numbers, tokens, fingerprints, ids, widths of columns."""
-    text = re.sub(r"\b[0-9a-f]{64}\b|(?<=once: )\S+|(?<=survey )\w{8}\b|(?<=Survey )\w{8}\b", "#", text)
+    text = re.sub(
+        r"\b[0-9a-f]{64}\b|(?<=once: )\S+|(?<=survey )\w{8}\b|(?<=Survey )\w{8}\b", "#", text
+    )
     text = re.sub(r"(?<=/r/)\w{8}\b|(?<=/surveys/)\w{8}\b", "#", text)
     text = re.sub(r"[\d,.]*\d", "#", text)
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
