@@ -199,11 +199,12 @@ def test_blocks_of_columns_say_when_nothing_is_left(monkeypatch):
         rake(columns, [np.array([1.0, 0.0]), np.array([0.0, 1.0])], [1, 1, 1, 1])
 
 
-def test_records_of_too_many_combinations_are_raked_one_by_one():
+def test_records_are_raked_one_by_one_if_they_are_few_or_blocks_are_large():
     assert _cut([16, 2, 3], 2**14) == 1
     assert _cut([2, 3, 16], 2**14) == 2
     assert _cut([16, 2, 3], 2**14 - 1) is None
-    assert _cut([300, 300], 2**14) is None
+    assert _cut([2**15, 2], 2**14) is None
+    assert _cut([4] * 60, 2**20) is None
     assert _cut([16], 2**14) is None
 
 

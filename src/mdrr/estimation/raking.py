@@ -1,7 +1,7 @@
 """Raking: scale weights to one margin after the other until all are met (Algorithm 2).
 
 Also called iterative proportional fitting (Deming and Stephan 1940). Records and tables are raked
-by the same compiled pass, very many records of few categories by two blocks of their columns.
+by the same compiled pass, very many records by two blocks of their columns.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal
 import numba
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from mdrr.errors import EstimateError
 from mdrr.matrix import Array
@@ -22,7 +23,7 @@ from mdrr.randomizer import Codes, cells_of, smallest_unsigned
 _MANY_RECORDS = 2**14
 """Of fewer records a sweep over each is as fast."""
 _MOST_CELLS = 2**24
-"""Of a table of two blocks: 128 MB."""
+"""Of a table of two blocks that is counted by address: 128 MB."""
 LARGEST = 1e100
 """Factors beyond it may leave the range of floating point in the next sweep."""
 CONTRADICTION = "the targets contradict the randomized records: no record is left with weight"
@@ -73,12 +74,17 @@ def rake(
     check_stop(tolerance, sweeps)
     _check_margins(columns, targets, weights)
     weights /= weights.sum()
-    margins = [
-        np.asarray(np.bincount(column, weights=weights, minlength=len(target)), np.float64)
-        for column, target in zip(columns, targets, strict=True)
-    ]
+    blocks = _Blocks.make(columns, [len(target) for target in targets], weights)
+    margins = (
+        blocks.margins
+        if blocks is not None
+        else [
+            np.asarray(np.bincount(column, weights=weights, minlength=len(target)), np.float64)
+            for column, target in zip(columns, targets, strict=True)
+        ]
+    )
     wanted, unreached = reachable(margins, targets)
-    found = _scale_blocks(columns, wanted, weights, tolerance, sweeps)
+    found = None if blocks is None else blocks.scale(wanted, weights, tolerance, sweeps)
     if found is None:
         starts = np.cumsum([0, *map(len, wanted)])
         kind = smallest_unsigned(max(map(len, wanted)))
@@ -114,64 +120,86 @@ def why_stopped(residual: float, tolerance: float) -> Literal["tolerance", "swee
 def _cut(sizes: Sequence[int], records: int) -> int | None:
     """Where to cut the columns in two blocks, or None if blocks are no better than records.
 
-    A sweep reads the table of two blocks twice, or every record once per column, which takes about
-    twice as long. The blocks are those of which the larger is smallest.
+    The blocks are those of which the larger is smallest.
     """
-    cells = math.prod(sizes)
-    if len(sizes) < 2 or records < _MANY_RECORDS or cells > min(len(sizes) * records, _MOST_CELLS):
-        return None
-    return min(
-        range(1, len(sizes)), key=lambda at: max(math.prod(sizes[:at]), math.prod(sizes[at:]))
-    )
+
+    def larger(at: int) -> int:
+        return max(math.prod(sizes[:at]), math.prod(sizes[at:]))
+
+    best = min(range(1, len(sizes)), key=larger, default=0)
+    return best if best and records >= _MANY_RECORDS and larger(best) <= records else None
 
 
-def _scale_blocks(
-    columns: Sequence[Codes],
-    wanted: Sequence[Array],
-    weights: Array,
-    tolerance: float,
-    sweeps: int,
-) -> tuple[float, int] | None:
-    """The same as `_scale`, at a cost that does not depend on the records.
+@dataclass(frozen=True, eq=False)
+class _Blocks:
+    """Records as a sparse table of two blocks of their columns: `cells` are each record's in both.
 
-    A raked weight is what it was at the start times one factor per column. So with the columns in
-    two blocks, the sums over records are those of a table, block by block, times the factors of
-    both. A sweep is two products of that table with the factors of a block.
-
-    Gives None and leaves the weights alone where blocks are no better than records, and where
-    targets that cannot all be met make factors too large to compute with.
+    A raked weight is what it was at the start times one factor per column. So the sums over records
+    are those of the table, block by block, times the factors of both blocks.
     """
-    sizes = [len(target) for target in wanted]
-    cut = _cut(sizes, len(weights))
-    if cut is None:
-        return None
-    parts = (slice(0, cut), slice(cut, None))
-    cells = [cells_of(columns[part], sizes[part]) for part in parts]
-    shapes = [sizes[part] for part in parts]
-    rows, across = (math.prod(shape) for shape in shapes)
-    table = np.bincount(cells[0] * across + cells[1], weights, rows * across)
-    table = table.reshape(rows, across)
-    factors = [np.ones(rows), np.ones(across)]
-    residual, used = np.inf, 0
-    while residual >= tolerance and used < sweeps:
-        residual, used, whole = 0.0, used + 1, 0.0
-        for side, counted in enumerate((table, table.T)):
-            own = factors[side].reshape(shapes[side])
-            sums = own * (counted @ factors[1 - side]).reshape(shapes[side])
-            for axis, target in enumerate(wanted[parts[side]]):
-                margin = margin_of(sums, axis)
-                residual = max(residual, float(np.abs(margin - target).max()))
-                factor = np.divide(target, margin, out=np.zeros_like(target), where=margin > 0)
-                along = factor.reshape([-1 if at == axis else 1 for at in range(own.ndim)])
-                own, sums = own * along, sums * along
-            if own.max() > LARGEST:
-                return None
-            factors[side], whole = own.ravel(), float(sums.sum())
-        if not whole > 0:
-            return -1.0, used
-        factors[1] /= whole  # below 1 where a margin lost the records of a wanted category
-    weights *= factors[0][cells[0]] * factors[1][cells[1]]
-    return residual, used
+
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    cells: tuple[Codes, Codes]
+    table: sparse.csr_array
+
+    @classmethod
+    def make(cls, columns: Sequence[Codes], sizes: Sequence[int], weights: Array) -> _Blocks | None:
+        """None where blocks are no better than records."""
+        cut = _cut(sizes, len(weights))
+        if cut is None:
+            return None
+        shapes = tuple(sizes[:cut]), tuple(sizes[cut:])
+        cells = cells_of(columns[:cut], shapes[0]), cells_of(columns[cut:], shapes[1])
+        shape = math.prod(shapes[0]), math.prod(shapes[1])
+        if math.prod(shape) <= min(4 * len(weights), _MOST_CELLS):
+            counted = np.bincount(cells[0] * shape[1] + cells[1], weights, math.prod(shape))
+            found = np.flatnonzero(counted)
+            rows = np.searchsorted(found, shape[1] * np.arange(shape[0] + 1))
+            return cls(
+                shapes, cells, sparse.csr_array((counted[found], found % shape[1], rows), shape)
+            )
+        return cls(shapes, cells, sparse.csr_array(sparse.coo_array((weights, cells), shape)))
+
+    @property
+    def margins(self) -> list[Array]:
+        """The weights' distribution in each column."""
+        sums = [np.asarray(self.table.sum(axis=1 - side), np.float64) for side in (0, 1)]
+        both = [each.reshape(shape) for each, shape in zip(sums, self.shapes, strict=True)]
+        return [margin_of(table, axis) for table in both for axis in range(table.ndim)]
+
+    def scale(
+        self, wanted: Sequence[Array], weights: Array, tolerance: float, sweeps: int
+    ) -> tuple[float, int] | None:
+        """The same as `_scale`, reading distinct records twice a sweep, not once per column.
+
+        Gives None and leaves the weights alone where targets that cannot all be met make factors
+        too large to compute with.
+        """
+        factors = [np.ones(math.prod(shape)) for shape in self.shapes]
+        cut = len(self.shapes[0])
+        residual, used = np.inf, 0
+        while residual >= tolerance and used < sweeps:
+            residual, used, whole = 0.0, used + 1, 0.0
+            for side, (table, targets) in enumerate(
+                ((self.table, wanted[:cut]), (self.table.T, wanted[cut:]))
+            ):
+                own = factors[side].reshape(self.shapes[side])
+                sums = own * np.asarray(table @ factors[1 - side]).reshape(self.shapes[side])
+                for axis, target in enumerate(targets):
+                    margin = margin_of(sums, axis)
+                    residual = max(residual, float(np.abs(margin - target).max()))
+                    factor = np.divide(target, margin, out=np.zeros_like(target), where=margin > 0)
+                    along = factor.reshape([-1 if at == axis else 1 for at in range(own.ndim)])
+                    own, sums = own * along, sums * along
+                if own.max() > LARGEST:
+                    return None
+                factors[side], whole = own.ravel(), float(sums.sum())
+            if not whole > 0:
+                return -1.0, used
+            factors[1] /= whole  # below 1 where a margin lost the records of a wanted category
+        weights *= factors[0][self.cells[0]]
+        weights *= factors[1][self.cells[1]]
+        return residual, used
 
 
 @numba.njit(cache=True, nogil=True)
