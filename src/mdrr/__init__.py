@@ -20,7 +20,7 @@ _HOMES = {
         "domain": "Attribute Domain",
         "errors": "MdrrError",
         "estimation": "Count Estimate Table estimate",
-        "files": "read_tally write_tally",
+        "files": "randomize_file read_tally tally_files write_tally",
         "frames": "encode infer_domain randomize tally",
         "matrix": "Constant Dense Public constant_matrix dense_matrix",
         "planning": "plan pool split_questionnaire",
@@ -62,7 +62,9 @@ if TYPE_CHECKING:
     from mdrr.estimation import Estimate as Estimate
     from mdrr.estimation import Table as Table
     from mdrr.estimation import estimate as estimate
+    from mdrr.files import randomize_file as randomize_file
     from mdrr.files import read_tally as read_tally
+    from mdrr.files import tally_files as tally_files
     from mdrr.files import write_tally as write_tally
     from mdrr.frames import encode as encode
     from mdrr.frames import infer_domain as infer_domain

@@ -8,6 +8,7 @@ their codes are taken as they are and no row's label is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -208,6 +209,10 @@ def wrap(frame: Any) -> Any:
     try:
         return nw.from_native(frame)
     except TypeError:
+        if isinstance(frame, str | Path):
+            raise SchemaError(
+                "a path is not a frame. mdrr.randomize_file and mdrr.tally_files read files"
+            ) from None
         raise SchemaError(
             f"a {type(frame).__name__} is not a data frame that can be read; "
             "give pandas, Polars or PyArrow"

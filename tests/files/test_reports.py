@@ -5,13 +5,21 @@ import pyarrow as pa
 import pytest
 
 from mdrr.errors import SchemaError, TallyError
-from mdrr.files import read_reports, reports, stated_fingerprint, tally_files, write_reports
-from mdrr.frames import tally
+from mdrr.files import (
+    randomize_file,
+    read_reports,
+    reports,
+    stated_fingerprint,
+    tally_files,
+    write_reports,
+    write_tables,
+)
+from mdrr.frames import randomize, tally
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.report_frames import report_codes, report_table
 from mdrr.source import SeededSource
-from tests.cases import MIXED, designs
+from tests.cases import MIXED, designs, domain_of
 
 FORMATS = ("r.csv", "r.tsv", "r.parquet", "r.jsonl", "r.csv.gz", "r.tsv.gz", "r.jsonl.gz")
 ONE = independent(MIXED, p=0.5)
@@ -157,3 +165,26 @@ def test_chunks_of_a_frame_are_the_reports_of_the_whole(tmp_path):
     write_reports(tmp_path / "whole.jsonl", [whole], ONE)
     write_reports(tmp_path / "parts.jsonl", parts, ONE)
     assert (tmp_path / "whole.jsonl").read_text() == (tmp_path / "parts.jsonl").read_text()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl", "csv.gz"])
+def test_files_are_randomized_and_tallied(tmp_path, ending):
+    people = pa.table({a.name: list(a.categories) * 30 for a in domain_of(3, 3).attributes})
+    write_tables(tmp_path / "people.csv", [people])
+    design, shares = independent(domain_of(3, 3), p=0.6), []
+    made = tmp_path / f"reports.{ending}"
+    n = randomize_file(
+        tmp_path / "people.csv", made, design, source=SeededSource(1), on_progress=shares.append
+    )
+    assert n == 90
+    assert shares[-1] == 1
+    wanted = tally(randomize(people, design, source=SeededSource(1)), design)
+    assert tally_files(made, design) == tally_files([made], design) == wanted
+    with pytest.raises(TallyError, match="holds reports, which are randomized already"):
+        randomize_file(made, tmp_path / "again.csv", design)
+
+
+@pytest.mark.parametrize("work", [randomize, tally])
+def test_a_path_is_told_from_a_frame(work):
+    with pytest.raises(SchemaError, match=r"a path is not a frame. mdrr\.randomize_file"):
+        work("people.csv", independent(domain_of(3, 3), p=0.6))

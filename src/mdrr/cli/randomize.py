@@ -10,7 +10,6 @@ from typer import Argument
 from mdrr.cli.inputs import keep_apart, load_design
 from mdrr.cli.options import AsJson, DesignFile, Out, Seed
 from mdrr.cli.screen import note, print_answer, progress
-from mdrr.errors import MdrrError
 
 EXAMPLE = "mdrr randomize people.csv --design design.json -o reports.parquet"
 
@@ -25,21 +24,16 @@ def randomize(
     as_json: AsJson = False,
 ) -> None:
     """Randomize a file of true records. Columns that the design does not ask for are dropped."""
-    from mdrr.files import read_codes, stated_fingerprint, write_reports
-    from mdrr.files.streams import STDIN
-    from mdrr.randomizer import randomize_codes
+    from mdrr.files import randomize_file
     from mdrr.source import SeededSource, SystemSource
 
     keep_apart(out, [people, design])
     made = load_design(design)
-    if str(people) != STDIN and stated_fingerprint(people) is not None:
-        raise MdrrError(f"{people} holds reports, which are randomized already. Give true records")
     source = SystemSource() if seed is None else SeededSource(seed)
     if seed is not None:
         note("Note: --seed is for simulation. Whoever knows the seed undoes the noise")
     with progress("Randomizing", quiet=as_json) as advance:
-        answers = read_codes(people, made.domain, advance)
-        n = write_reports(out, (randomize_codes(codes, made, source) for codes in answers), made)
+        n = randomize_file(people, out, made, source=source, on_progress=advance)
     print_answer(
         {
             "n": n,

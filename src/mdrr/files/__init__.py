@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from mdrr.files.reports import read_reports, stated_fingerprint, tally_files, write_reports
+from mdrr.files.reports import (
+    randomize_file,
+    read_reports,
+    stated_fingerprint,
+    tally_files,
+    write_reports,
+)
 from mdrr.files.tables import read_codes, read_people, read_tables, write_tables
 from mdrr.files.tallied import read_tally, write_tally
 from mdrr.files.whole import whole, write_text
 
 __all__ = [
+    "randomize_file",
     "read_codes",
     "read_people",
     "read_reports",

@@ -21,12 +21,13 @@ from mdrr.files.tables import (
     header_rows,
     parquet_metadata,
     placed,
+    read_codes,
     read_tables,
     sidecar,
     write_tables,
 )
 from mdrr.files.whole import whole
-from mdrr.randomizer import Reports
+from mdrr.randomizer import Reports, randomize_codes
 from mdrr.report_frames import (
     FINGERPRINT,
     report_codes,
@@ -36,6 +37,7 @@ from mdrr.report_frames import (
     text_columns,
 )
 from mdrr.response import Report, check_fingerprint
+from mdrr.source import Source
 from mdrr.tallies import Keep, Tally, gathered, tally_batches
 
 _LINES = 1 << 16
@@ -100,14 +102,46 @@ def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) 
     return write_tables(path, tables, fingerprint=design.fingerprint)
 
 
+def randomize_file(
+    people: str | Path,
+    out: str | Path,
+    design: Design,
+    *,
+    source: Source | None = None,
+    on_progress: OnProgress | None = None,
+) -> int:
+    """Randomize a file of true records into a file of reports, a chunk at a time; gives how many.
+
+    Arguments:
+        people: .csv, .tsv (also .gz) or .parquet, with a column per attribute; "-" is CSV on stdin.
+        out: where the reports go, see `write_reports`.
+        design: how to randomize.
+        source: randomness; the system's CSPRNG by default. A `SeededSource` is for simulation.
+        on_progress: called with the share of the file that was read.
+    """
+    if str(people) != STDIN and stated_fingerprint(people) is not None:
+        raise TallyError(f"{people} holds reports, which are randomized already. Give true records")
+    answers = read_codes(people, design.domain, on_progress)
+    return write_reports(out, (randomize_codes(codes, design, source) for codes in answers), design)
+
+
 def tally_files(
-    paths: Sequence[str | Path],
+    paths: Sequence[str | Path] | str | Path,
     design: Design,
     on_progress: OnProgress | None = None,
     *,
     keep: Keep = "auto",
 ) -> Tally:
-    """The tally of all reports in some files, in one pass that never holds a whole file."""
+    """The tally of all reports in some files, in one pass that never holds a whole file.
+
+    Arguments:
+        paths: .csv, .tsv, .jsonl (also .gz) or .parquet; "-" is CSV on stdin.
+        design: the design they were made under.
+        on_progress: called with the share of all files that was read.
+        keep: all distinct `"reports"`, or `"sums"`, see `mdrr.tally`.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
     each = (
         read_reports(path, design, _share_of(on_progress, i, len(paths)))
         for i, path in enumerate(paths)
