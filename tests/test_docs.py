@@ -114,14 +114,24 @@ def test_every_benchmark_page_is_linked_from_the_findings():
 
 
 def test_every_public_name_is_in_the_reference():
+    """A new name needs a line `::: mdrr.name` in docs/reference.md."""
     text = (DOCS / "reference.md").read_text(encoding="utf-8")
     shown = re.findall(r"^::: mdrr\.([\w.]+)$", text, re.MULTILINE)
-    names = {path.split(".")[-1] for path in shown}
-    assert [name for name in mdrr.__all__ if name not in names and name != "__version__"
-            and f"## mdrr.{name}" not in text] == []  # fmt: skip
-    for module in ("privacy", "theory"):
-        public = re.findall(r" as (\w+)$", inspect.getsource(getattr(mdrr, module)), re.MULTILINE)
-        assert [name for name in public if f"{module}.{name}" not in shown] == []
+    names = {path.split(".")[-1] for path in shown} | {"__version__"}
+    names |= set(re.findall(r"^## mdrr\.(\w+)$", text, re.MULTILINE))
+    assert [name for name in mdrr.__all__ if name not in names] == []
+    for module in (mdrr.privacy, mdrr.theory):
+        public = re.findall(r" as (\w+)$", inspect.getsource(module), re.MULTILINE)
+        home = module.__name__.removeprefix("mdrr.")
+        assert [name for name in public if f"{home}.{name}" not in shown] == []
+
+
+def test_every_page_has_its_place_on_the_site():
+    """A new page goes into the `nav` of mkdocs.yml; benchmarks are linked from the findings."""
+    nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").split("\nnav:\n", 1)[1]
+    placed = re.findall(r"[\w/-]+\.md$", nav, re.MULTILINE)
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert {page for page in pages if not page.startswith("benchmarks/")} == set(placed)
 
 
 def test_a_broken_link_is_found(tmp_path):
