@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum distributions faults help run test test-kernels check docs format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum bench-speed distributions faults help run test test-kernels check docs format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ bench-frontier: $(VENV)/.installed-bench  ## Compare plans for single attributes
 
 bench-limits: $(VENV)/.installed-bench  ## Show how much separately randomized answers can tell
 	$(BIN)/python -m benchmarks.limits
+
+bench-speed: $(VENV)/.installed-bench  ## Measure how long the work takes, beside other packages
+	$(BIN)/python -m benchmarks.speed
 
 bench-learning: $(VENV)/.installed-bench  ## Train models on estimates and test them on true records
 	$(BIN)/python -m benchmarks.learning
