@@ -15,7 +15,7 @@ NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation pla
 	experiments inference dependence test_dependence.py test_numeric.py test_synthesis.py test_weighting.py))
 
 .DEFAULT_GOAL := help
-.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum bench-speed distributions faults help run test test-kernels check docs format reproduce wheel clean install dev
+.PHONY: bench-ablation bench-accuracy bench-collector bench-coverage bench-frontier bench-learning bench-limits bench-numeric bench-planning bench-proofs bench-securesum bench-spark bench-speed distributions faults help run test test-kernels check docs format reproduce wheel clean install dev
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ bench-proofs: dev  ## Measure time and bytes of proofs of validity
 
 distributions: dev  ## Test the drawn distributions with a million reports a row, in Python and JavaScript
 	MDRR_LONG=1 $(BIN)/python -m pytest -q tests/browser/test_distribution.py
+
+bench-spark: dev  ## Measure what people cost on a Spark cluster
+	$(BIN)/python -W ignore -m benchmarks.spark
 
 bench-collector: dev  ## Measure how many answers a second the collector acknowledges
 	@scripts/system
