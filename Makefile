@@ -40,7 +40,7 @@ check: dev  ## Lint, format, strict types, import direction, doctests, the docum
 	$(BIN)/python -m pytest -q --doctest-modules src/mdrr --ignore=src/mdrr/server/migrations
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir out/site
 
-docs: dev  ## Build the documentation site: open site/index.html, no server needed
+docs: $(VENV)/.installed-docs  ## Build the documentation site: open site/index.html, no server needed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 format: dev  ## Rewrite the code in the house style
@@ -72,7 +72,12 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing mdrr[$(EXTRAS),dev] into $(VENV) (once)"
 	@$(PIP_INSTALL) -e '.[$(EXTRAS),dev]'
-	@touch $@ $(VENV)/.installed
+	@touch $@ $(VENV)/.installed $(VENV)/.installed-docs
+
+$(VENV)/.installed-docs: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing mdrr[docs] into $(VENV) (once)"
+	@$(PIP_INSTALL) -e '.[docs]'
+	@touch $@
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@echo "Installing mdrr[bench], the peers, into $(VENV) (once)"
