@@ -2,7 +2,7 @@
 
 The command `mdrr x` is the function `x` of `mdrr/cli/x.py` (or a Typer app of that name, for a
 group of commands), with an `EXAMPLE` beside it. To add one, write that file and give it a line in
-COMMANDS and a section in docs/cli.md. A command imports what it computes with when it runs, so
+`commands.py` and a section in docs/cli.md. A command imports what it computes with when it runs, so
 that help appears at once.
 """
 
@@ -13,29 +13,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-COMMANDS = (
-    ("survey", "Run a survey with a server"),
-    ("serve", "Run a survey with a server"),
-    ("respond", "Run a survey with a server"),
-    ("crowd", "Run a survey with a server"),
-    ("plan", "Before the survey"),
-    ("design", "Before the survey"),
-    ("privacy", "Before the survey"),
-    ("theory", "Before the survey"),
-    ("randomize", "Files instead of a server"),
-    ("tally", "Files instead of a server"),
-    ("pool", "Files instead of a server"),
-    ("estimate", "Analysis"),
-    ("query", "Analysis"),
-    ("adjust", "Analysis"),
-    ("synth", "Analysis"),
-    ("report", "Analysis"),
-    ("dependence", "Which attributes go together"),
-    ("cluster", "Which attributes go together"),
-    ("securesum", "Which attributes go together"),
-    ("demo", "See it work"),
-)
-"""Every command and the group it stands under in `mdrr --help`, in that order."""
+from mdrr.cli.commands import COMMANDS as COMMANDS
 
 
 def make_app() -> Any:

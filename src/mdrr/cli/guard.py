@@ -11,6 +11,7 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
+from mdrr.cli.commands import COMMANDS
 from mdrr.cli.screen import take_notes
 from mdrr.errors import AbortedError, MdrrError, did_you_mean
 
@@ -49,9 +50,7 @@ class Guarded(Listed):
     """
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """The commands in the order of `mdrr.cli.COMMANDS`."""
-        from mdrr.cli import COMMANDS
-
+        """The commands in the order of their list."""
         return [name for name, _ in COMMANDS]
 
     def main(

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Semaphore, Thread
 from typing import Any, TypeAlias, TypeVar
 
 from mdrr.columns import require
@@ -72,11 +74,33 @@ def ahead(chunks: Iterator[T]) -> Iterator[T]:
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    with ThreadPoolExecutor(1) as reader:
-        waiting = reader.submit(next, chunks, None)
-        while (chunk := waiting.result()) is not None:
-            waiting = reader.submit(next, chunks, None)
+    read: SimpleQueue[Future[T | None]] = SimpleQueue()
+    room, left = Semaphore(1), Event()
+
+    def reader() -> None:
+        done = False
+        while not done:
+            room.acquire()
+            if left.is_set():
+                return
+            waiting: Future[T | None] = Future()
+            try:
+                waiting.set_result(next(chunks, None))
+                done = waiting.result() is None
+            except BaseException as error:  # whoever waits is told
+                waiting.set_exception(error)
+                done = True
+            read.put(waiting)
+
+    # A daemon: whoever is told to stop does not wait for a file that never ends.
+    Thread(target=reader, name="mdrr-reader", daemon=True).start()
+    try:
+        while (chunk := read.get().result()) is not None:
+            room.release()
             yield chunk
+    finally:
+        left.set()
+        room.release()
 
 
 def header_rows(path: str | Path) -> int:
