@@ -211,10 +211,13 @@ def _million(value: float) -> str:
 def _chart(ratios: list[dict[str, Any]]) -> None:
     import altair as alt
 
-    base = alt.Chart(alt.Data(values=ratios)).encode(
+    bars = [{**row, "one": 1} for row in ratios]
+    base = alt.Chart(alt.Data(values=bars)).encode(
         x=alt.X("ratio:Q", title="times as long as mdrr").scale(type="log", domainMin=1),
         y=alt.Y("what:N", title=None, sort=None).axis(labelLimit=480),
     )
     text = base.mark_text(align="left", dx=4).encode(text=alt.Text("ratio:Q", format=",.3~r"))
-    drawn = (base.mark_bar(color="#0072B2", height=14) + text).properties(width=300)
+    drawn = (base.mark_bar(color="#0072B2", height=14).encode(x2="one:Q") + text).properties(
+        width=300
+    )
     drawn.configure(background="white", font="sans-serif").save(CHART)

@@ -96,6 +96,7 @@ MAY_DRAW = {
         "server/held.py",
         "server/order.py",
         "cli/demo.py",
+        "spark/__init__.py",
     ),
     # Simulations.
     "SeededSource": ("source.py", "__init__.py", "cli/randomize.py", "cli/demo.py", "cli/crowd.py"),
@@ -107,7 +108,7 @@ MAY_DRAW = {
 }
 SENDERS = (
     *("matrix/", "randomizer.py", "respondent.py", "response.py"),
-    *("frames.py", "report_frames.py", "files/", "securesum/"),
+    *("frames.py", "report_frames.py", "batches.py", "files/", "spark/", "securesum/"),
 )
 """What people send passes here: no generator but the sources'."""
 
