@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.randomizer import Codes, smallest_unsigned
+from mdrr.randomizer import Codes, cells_of, smallest_unsigned
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -56,7 +56,8 @@ def count_blocks(
         for at in range(start, stop, _CHUNK):
             here = slice(at, min(at + _CHUNK, stop))
             packed = [
-                _packed([columns[j][here] for j in b], [sizes[j] for j in b], small) for b in blocks
+                cells_of([columns[j][here] for j in b], [sizes[j] for j in b], small)
+                for b in blocks
             ]
             firsts = packed
             if half is not None:
@@ -81,15 +82,6 @@ def count_blocks(
 def _smallest(cells: int) -> type[np.integer[Any]]:
     """A small type for numbers of cells. The loops are compiled for these three alone."""
     return np.uint16 if cells <= 2**16 else np.uint32 if cells <= 2**32 else np.int64
-
-
-def _packed(columns: Sequence[Codes], sizes: Sequence[int], kind: type[Any]) -> Codes:
-    """The mixed-radix numbers of rows, the first column most significant."""
-    key = columns[0].astype(kind)
-    for column, size in zip(columns[1:], sizes[1:], strict=True):
-        key *= kind(size)
-        np.add(key, column, out=key, casting="unsafe")
-    return key
 
 
 def _adder(rows: int) -> Callable[[Integers, Codes, Codes, int, Integers | None], None]:
@@ -168,7 +160,7 @@ def count_rows(table: Integers, columns: Sequence[Codes], sizes: Sequence[int], 
     add = _adder(rows)
     for at in range(0, len(columns[0]), _CHUNK):
         here = [column[at : at + _CHUNK] for column in columns]
-        cells = _packed(here, sizes, _smallest(len(table)))
+        cells = cells_of(here, sizes, _smallest(len(table)))
         add(table, cells, np.zeros_like(cells), 1, None)
 
 

@@ -121,15 +121,20 @@ def code_columns(
     return arrays
 
 
-def cells_of(columns: Sequence[Codes], shape: Sequence[int]) -> npt.NDArray[np.int64]:
+def cells_of(
+    columns: Sequence[Codes], shape: Sequence[int], kind: type[Any] = np.int64
+) -> npt.NDArray[Any]:
     """The mixed-radix cell of each combination, the first attribute most significant.
+
+    `kind` is a type that holds all of them.
 
     >>> cells_of([np.array([0, 1]), np.array([2, 1])], (2, 3))
     array([2, 4])
     """
-    cells = columns[0].astype(np.int64)
+    cells = columns[0].astype(kind)
     for column, size in zip(columns[1:], shape[1:], strict=True):
-        cells = cells * size + column.astype(np.int64)
+        cells *= kind(size)
+        np.add(cells, column, out=cells, casting="unsafe")
     return cells
 
 

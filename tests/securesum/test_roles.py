@@ -124,7 +124,9 @@ def test_another_machine_without_tls_is_refused_unless_it_is_asked_for(url: str)
      "https://relay.example.org"],
 )  # fmt: skip
 def test_this_machine_and_tls_need_no_asking(url: str) -> None:
-    RelayClient(url, "0" * 64).close()
+    client = RelayClient(url, "0" * 64)
+    assert client.sent == 0
+    client.close()
 
 
 def test_an_organiser_waits_for_two_or_three_aggregators() -> None:

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import Any, TypeAlias, TypeVar
 
+from mdrr.batches import ROWS
 from mdrr.columns import require
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
@@ -27,7 +28,6 @@ T = TypeVar("T")
 OnProgress: TypeAlias = Callable[[float], None]
 """Called with the share of a file that was read, between 0 and 1."""
 
-ROWS = 1 << 18
 _BLOCK = 1 << 23
 _FIRST = 1 << 20
 _FORMATS = {
