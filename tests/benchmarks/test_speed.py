@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.speed import CASES, Case, measure
 
-from benchmarks import speed, speed_page
+from benchmarks import contenders, speed, speed_page
 
 
 def case(work: str) -> Case:
@@ -39,7 +39,7 @@ def test_one_contender_alone_can_be_run_for_its_memory():
 
 
 def test_contenders_that_re_weight_get_the_same_weights():
-    works = {name: work for name, work, _ in speed.adjust(3000)}
+    works = {name: work for name, work, _ in contenders.adjust(3000)}
     ours, records = works["mdrr"](), works["numpy over records"]()
     assert ours.weights.sum() == pytest.approx(records.sum(), abs=1e-9)
     assert np.sort(ours.weights)[-1] >= np.sort(records)[-1] - 1e-12  # equal records together
