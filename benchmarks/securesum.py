@@ -3,19 +3,24 @@
     python -m benchmarks.securesum  # writes out/securesum.json and the page
     python -m benchmarks.securesum --short    # a minute, prints only
 
-Every message is sealed, signed, written to bytes, read back and checked; bytes are those of the
-messages. Times are of this machine, all participants together; the ratios are what to look at.
+With aggregators everything is real: the relay with its database and both aggregators are processes
+of their own, and people's reports reach the relay by HTTP. The paper's protocol runs in one
+process, every message sealed, signed, written and read back. Times are of this machine; the ratios
+are what to look at.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import resource
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +29,22 @@ from benchmarks.securesum_page import document
 
 import mdrr
 from mdrr.domain import Domain
-from mdrr.securesum.aggregator import Aggregator
-from mdrr.securesum.keys import Identity
-from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.batch import Batch
 from mdrr.securesum.message import Message
-from mdrr.securesum.opening import total
-from mdrr.securesum.organiser import Organiser, join
-from mdrr.securesum.person import make_report
+from mdrr.securesum.person import make_reports
+from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question
-from mdrr.securesum.rehearse import rehearse
-from mdrr.securesum.roster import Batch
-from mdrr.securesum.simulate import Traffic
-from mdrr.securesum.terms import Terms, make_terms
+from mdrr.securesum.rehearse import run_group
+from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
 
 PAPER_PEOPLE = (10, 25, 50, 100)
-BATCH_PEOPLE = (500, 1_000, 2_000, 4_000)
+BATCH_PEOPLE = (1_000, 2_000, 4_000, 8_000)
 ALL_OF_ADULT = 32_561
-CHUNK = 500
+CHUNK = 256
+SENDERS = 32
+"""Connections that people's reports come over."""
 ATTRIBUTES = (2, 4, 6, 8)
-SHORT = {"paper": (5, 10), "aggregators": (100, 200)}
 
 
 def records(n: int, attributes: int = 8) -> tuple[Domain, list[np.ndarray]]:
@@ -54,185 +55,199 @@ def records(n: int, attributes: int = 8) -> tuple[Domain, list[np.ndarray]]:
     return domain.project(names), codes[-attributes:]
 
 
-def one(mode: str, n: int, attributes: int = 8) -> dict[str, Any]:
-    """One run: cells, seconds, bytes; raises if the totals are not exact."""
+def in_paper_mode(n: int, attributes: int = 8) -> dict[str, Any]:
+    """One run among n parties in this process; raises if the totals are not exact."""
     domain, codes = records(n, attributes)
-    question, traffic = Question(domain), Traffic()
+    question, posts = Question(domain), []
+
+    def count(post: Mail) -> Mail:
+        posts.append(Counted(post))
+        return posts[-1]
+
     wall, cpu = time.perf_counter(), time.process_time()
-    totals, people = rehearse(question, codes, mode, 3, SystemSource(), traffic=traffic)
+    totals, people = run_group(question, codes, 3, SystemSource(), through=count)
     spent = {"seconds": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
     if people != n or not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
     return {
-        "mode": mode,
         "people": n,
         "cells": question.cells,
         **spent,
-        "messages": sum(traffic.messages.values()),
-        "sent": sum(traffic.sent.values()),
-        "received": sum(traffic.received.values()),
-        "shares": traffic.sent.get("share", 0) + traffic.sent.get("report", 0),
-        "sent_per_person": _of_people(traffic.sent, mode) / n,
-        "received_per_person": _of_people(traffic.received, mode) / n,
+        "shares": sum(post.shares for post in posts),
+        "sent_per_person": sum(post.sent for post in posts) / n,
+        "received_per_person": sum(post.received for post in posts) / n,
     }
 
 
-def _of_people(counted: dict[str, int], mode: str) -> int:
-    """The bytes that people send, or those they receive; the aggregators' are not theirs."""
-    if mode == "paper":
-        return sum(counted.values())
-    theirs = ("terms", "batch") if "terms" in counted else ("join", "report")
-    return sum(counted[kind] for kind in theirs)
+class Counted:
+    """One member's post, which counts the bytes of her messages."""
+
+    def __init__(self, post: Mail) -> None:
+        self._post = post
+        self.sent = self.received = self.shares = 0
+
+    def join(self, shown: bytes, message: Message, /) -> None:
+        self.sent += len(message.to_json())
+        self._post.join(shown, message)
+
+    def say(self, *messages: Message) -> None:
+        self.sent += sum(len(one.to_json()) for one in messages)
+        self.shares += sum(len(one.to_json()) for one in messages if one.kind == "share")
+        self._post.say(*messages)
+
+    def mail(self, recipient: str, after: int, /) -> tuple[Sequence[Message], int]:
+        found, mark = self._post.mail(recipient, after)
+        self.received += sum(len(one.to_json()) for one in found)
+        return found, mark
 
 
-def one_person(randomized: bool, aggregators: int) -> dict[str, Any]:
-    """Every message one person of Adult sends and receives, in bytes."""
-    domain, source = mdrr.datasets.adult_domain(), SystemSource()
-    question = Question.randomized(domain, p=0.5) if randomized else Question(domain)
-    leader, me = Identity.generate(source), Identity.generate(source)
-    servers = [Identity.generate(source, f"Office {k}").public for k in range(aggregators)]
-    terms = make_terms("aggregators", question, leader, source, wanted=ALL_OF_ADULT, minimum=3)
-    batch = Batch(terms, tuple(servers), ALL_OF_ADULT, "0" * 64)
-    reports = make_report(me, batch, question.encode([0] * len(domain), source), source)
-    up, down = [join(me, terms), *reports], [terms.message(leader), batch.message(leader)]
-    sent, received = (sum(len(m.to_json()) for m in messages) for messages in (up, down))
-    return {
-        "tables": "randomized" if randomized else "exact",
-        "aggregators": aggregators,
-        "sent": sent,
-        "received": received,
-    }
+def with_aggregators(n: int, attributes: int = 8) -> dict[str, Any]:
+    """One batch through the real service, from the first report to both results.
 
-
-def pipelined(n: int) -> dict[str, Any]:
-    """A batch with people in one process and both aggregators in another, as on two machines."""
-    domain, codes = records(n)
-    question, source = Question(domain), SystemSource()
-    wall, cpu = time.perf_counter(), _cpu()
-    leader = Identity.generate(source)
-    servers = [Identity.generate(source, name) for name in ("Office A", "Office B")]
-    terms = make_terms("aggregators", question, leader, source, wanted=n, minimum=3)
-    organiser = Organiser(leader, terms)
-    for server in servers:
-        organiser.receive(join(server, terms, "aggregator"))
-    said, sent = terms.message(leader).to_json(), 0
-    rows = np.column_stack(codes)
-    chunks = [rows[start : start + CHUNK] for start in range(0, n, CHUNK)]
-    with multiprocessing.get_context("spawn").Pool(1) as people:
-        secrets = []
-        for keys, joins in people.imap(enrol, [(said, len(chunk)) for chunk in chunks]):
-            secrets.append(keys)
-            for data in joins:
-                sent += len(data)
-                organiser.receive(Message.from_json(data))
-        batch = organiser.frozen
-        assert isinstance(batch, Batch)
-        listed = batch.message(leader).to_json()
-        machines = {
-            one.id: Aggregator(one, batch, organiser.enrolled, SqliteLedger(":memory:"))
-            for one in servers
-        }
-        work = [(said, listed, keys, chunk) for keys, chunk in zip(secrets, chunks, strict=True)]
-        for reports in people.imap(report, work):
-            for data in reports:
-                sent += len(data)
-                message = Message.from_json(data)
-                machines[str(message.to)].receive(message)
-    lists = [machine.receive(organiser.close())[0] for machine in machines.values()]
-    openings = [
-        opening
-        for name, machine in machines.items()
-        for message in lists
-        if message.sender != name
-        for opening in machine.receive(message)
-    ]
-    totals, counted = total(openings, batch)
-    if counted != n or not np.array_equal(totals, question.sums(codes)):
-        raise AssertionError("the opened totals are not those of the records")
-    seconds = time.perf_counter() - wall
+    Arguments:
+        n: how many people report, all of those invited.
+        attributes: how many are asked.
+    """
+    domain, codes = records(n, attributes)
+    with tempfile.TemporaryDirectory(prefix="mdrr-bench-") as there:
+        folder = Path(there)
+        (folder / "domain.json").write_text(json.dumps(domain.to_dict()))
+        organiser = _publish(folder, n)
+        relay = _start("relay", "--batch", folder / "batch" / "relay", "--port", 0,
+                       "--database", f"sqlite:///{folder / 'relay.db'}")  # fmt: skip
+        assert relay.stdout is not None
+        url = json.loads(relay.stdout.readline())["url"]
+        common = ("--relay", url, "--organiser", organiser, "--json")
+        servers = [_start("aggregate", "--state", folder / f"agg{k}", *common) for k in (0, 1)]
+        _idle(*servers)
+        before = {one.pid: _cpu_of(one) for one in (relay, *servers)}
+        wall, cpu = time.perf_counter(), time.process_time()
+        batch, sent = _report(url, organiser, folder, codes)
+        people_cpu, people_seconds = time.process_time() - cpu, time.perf_counter() - wall
+        ends = [_end(one, before) for one in servers]
+        seconds = time.perf_counter() - wall
+        relay.terminate()
+        _, relay_cpu = _end(relay, before)
+        stored = sum(file.stat().st_size for file in folder.glob("relay.db*"))
+        received = (folder / "batch" / "relay" / "batch.json").stat().st_size
+    for out, _ in ends:
+        if out["n"] != n or not np.array_equal(out["totals"], batch.question.sums(codes)):
+            raise AssertionError("the opened totals are not those of the records")
     return {
         "people": n,
-        "cells": question.cells,
+        "cells": batch.question.cells,
         "seconds": seconds,
-        "cpu": _cpu() - cpu,
+        "people_seconds": people_seconds,
+        "people_cpu": people_cpu,
+        "aggregators_cpu": sum(spent for _, spent in ends),
+        "relay_cpu": relay_cpu,
+        "stored": stored,
         "sent_per_person": sent / n,
-        "received_per_person": len(said) + len(listed),
+        "received_per_person": received,
     }
 
 
-def enrol(task: tuple[bytes, int]) -> tuple[list[tuple[bytes, bytes]], list[bytes]]:
-    """Fresh keys for some people, and their joins."""
-    terms, source = Terms.read(Message.from_json(task[0])), SystemSource()
-    made = [Identity.generate(source) for _ in range(task[1])]
-    keys = [(one.signing_secret, one.sealing_secret) for one in made]
-    return keys, [join(one, terms).to_json() for one in made]
+def _publish(folder: Path, n: int) -> str:
+    """Offers and a signed batch, as operators and an organiser make them; the organiser's id."""
+    named: list[object] = []
+    for k in (0, 1):
+        file = folder / f"offer{k}.json"
+        _run("offer", "--state", folder / f"agg{k}", "--operator", f"Office {k}", "--out", file)
+        named += ["--offer", file]
+    made = _run("batch", "--survey", folder / "domain.json", "--invite", n, *named,
+                "--key", folder / "organiser.key", "--out", folder / "batch")  # fmt: skip
+    return str(json.loads(made)["organiser"])
 
 
-def report(task: tuple[bytes, bytes, list[tuple[bytes, bytes]], np.ndarray]) -> list[bytes]:
-    """The reports of some people, one message per aggregator."""
-    said, listed, keys, rows = task
-    terms = Terms.read(Message.from_json(said))
-    batch, source = Batch.read(Message.from_json(listed), terms), SystemSource()
-    out = []
-    for secrets, row in zip(keys, rows, strict=True):
-        vector = terms.question.encode([int(code) for code in row])
-        out += [m.to_json() for m in make_report(Identity(*secrets), batch, vector, source)]
+def _report(url: str, organiser: str, folder: Path, codes: list[np.ndarray]) -> tuple[Batch, int]:
+    """Everybody reports, over a few connections; how many bytes that were."""
+    posts = [RemotePost(url, patience=120.0) for _ in range(SENDERS)]
+    batch = Batch.read(posts[0].document(), organiser)
+    tokens = (folder / "batch" / "invitations.txt").read_text().split()
+    source = SystemSource()
+    places = batch.question.positions(codes, source)
+    with ThreadPoolExecutor(SENDERS) as pool:
+        for at in range(0, len(tokens), CHUNK):
+            some = slice(at, at + CHUNK)
+            made = make_reports(batch, tokens[some], places[some], source)
+            waiting = [
+                pool.submit(
+                    lambda post, mine: [post.upload(one) for one in mine], post, made[k::SENDERS]
+                )
+                for k, post in enumerate(posts)
+            ]
+            for one in waiting:
+                one.result()
+    sent = sum(post.sent for post in posts)
+    for post in posts:
+        post.close()
+    return batch, sent
+
+
+def _start(*args: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mdrr", "securesum", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _run(*args: object) -> str:
+    process = _start(*args)
+    out, err = process.communicate()
+    if process.returncode:
+        raise AssertionError(err)
     return out
 
 
-def _cpu() -> float:
-    """CPU seconds of this process and its ended children."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in used)
+def _cpu_of(process: subprocess.Popen[str]) -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def network(mode: str, n: int) -> dict[str, Any]:
-    """The same between real processes over HTTP on this machine, starting them included."""
-    from mdrr.securesum.transport.processes import run_demo
+def _idle(*processes: subprocess.Popen[str]) -> None:
+    """Wait until processes have loaded their modules and poll: starting is not measured."""
+    for process in processes:
+        used = -1.0
+        while _cpu_of(process) - used > 0.1:
+            used = _cpu_of(process)
+            time.sleep(2.0)
 
-    domain, codes = records(n)
-    before, wall = _cpu(), time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        answer = run_demo(domain, codes, Path(folder), mode=mode, patience=300.0)
-    if not np.array_equal(answer["totals"], Question(domain).sums(codes)):
-        raise AssertionError("the opened totals are not those of the records")
-    return {
-        "mode": mode,
-        "people": n,
-        "seconds": time.perf_counter() - wall,
-        "cpu": _cpu() - before,
-    }
+
+def _end(process: subprocess.Popen[str], before: dict[int, float]) -> tuple[Any, float]:
+    """What a process printed, and its CPU seconds since it was idle."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out, err = process.communicate()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    if process.returncode not in (0, -15, 143):
+        raise AssertionError(err)
+    return json.loads(out) if out else None, spent - before[process.pid]
 
 
 def run(short: bool = False) -> dict[str, Any]:
     """All measurements."""
-    sizes = SHORT if short else {"paper": PAPER_PEOPLE, "aggregators": BATCH_PEOPLE}
-    results: dict[str, Any] = {"cores": os.cpu_count(), "by_people": [], "by_cells": []}
+    results: dict[str, Any] = {"cores": os.cpu_count()}
     loads = [os.getloadavg()[0]]
-    for mode, people in sizes.items():
-        for n in people:
-            results["by_people"].append(one(mode, n))
-            _show(results["by_people"][-1])
-    for mode, n in (("paper", 5 if short else 30), ("aggregators", 100 if short else 1_000)):
-        for attributes in ATTRIBUTES[:: 3 if short else 1]:
-            results["by_cells"].append(one(mode, n, attributes))
-            _show(results["by_cells"][-1])
-    results["all_of_adult"] = pipelined(300 if short else ALL_OF_ADULT)
-    print(results["all_of_adult"], flush=True)
-    results["network"] = [] if short else [network("paper", 30), network("aggregators", 30),
-                                           network("paper", 100)]  # fmt: skip
-    results["one_person"] = [one_person(r, k) for r in (False, True) for k in (2, 3)]
+    paper, people = ((5, 10), (100, 200)) if short else (PAPER_PEOPLE, BATCH_PEOPLE)
+    attributes = ATTRIBUTES[:: 3 if short else 1]
+    tasks = {
+        "paper": [(in_paper_mode, n, 8) for n in paper],
+        "paper_cells": [(in_paper_mode, 5 if short else 30, m) for m in attributes],
+        "batch": [(with_aggregators, n, 8) for n in people],
+        "batch_cells": [(with_aggregators, 100 if short else 2_000, m) for m in attributes],
+        "adult": [] if short else [(with_aggregators, ALL_OF_ADULT, 8)],
+    }
+    for name, rows in tasks.items():
+        results[name] = []
+        for measure, n, many in rows:
+            results[name].append(measure(n, many))
+            print(name, results[name][-1], flush=True)
     loads.append(os.getloadavg()[0])
     results["load"] = min(loads)
     return results
-
-
-def _show(row: dict[str, Any]) -> None:
-    print(
-        f"{row['mode']:12} n={row['people']:6} cells={row['cells']:5} {row['seconds']:7.2f} s "
-        f"({row['cpu']:.2f} s CPU), {row['sent_per_person'] / 1000:8.1f} kB sent a person",
-        flush=True,
-    )
 
 
 def main() -> None:

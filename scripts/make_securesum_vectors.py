@@ -7,8 +7,8 @@ but nothing else. The secret keys in these files are for testing and stand for n
 
 from __future__ import annotations
 
-import hashlib
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,21 @@ from typing import Any
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError
 from mdrr.securesum import ring
-from mdrr.securesum.aggregator import Aggregator
+from mdrr.securesum.aggregator import Aggregator, offer
+from mdrr.securesum.batch import Batch
+from mdrr.securesum.folder import make_batch, make_group
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.ledger import Ledger
+from mdrr.securesum.member import Member
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.organiser import Organiser, join
-from mdrr.securesum.paper import Party
-from mdrr.securesum.person import make_report, read_part
+from mdrr.securesum.opening import Result
+from mdrr.securesum.organiser import Organiser
+from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Batch, Roster
-from mdrr.securesum.terms import Terms, make_terms
+from mdrr.securesum.roster import Roster
+from mdrr.securesum.terms import Terms
+from mdrr.securesum.transport.local import LocalPost
+from mdrr.securesum.transport.postbox import Postbox
 from mdrr.securesum.wire import encode64
 from mdrr.source import SeededSource
 
@@ -53,7 +58,7 @@ def people(n: int, *operators: str) -> tuple[Identity, list[Identity], list[Iden
 
 
 def ring_vectors() -> dict[str, Any]:
-    """Bytes to residues, shares and masks."""
+    """Bytes to residues."""
     residues = []
     for modulus, count in ((6, 8), (101, 8), (256, 4), (257, 4), (1000, 4)):
         size = ring.width(modulus)
@@ -62,17 +67,7 @@ def ring_vectors() -> dict[str, Any]:
         drawn = ring.uniform(source, modulus, count)
         used = data[: source.used].hex()
         residues.append({"modulus": modulus, "bytes": used, "residues": drawn.tolist()})
-    seed = hashlib.sha256(b"seed").digest()
-    masks = [
-        {
-            "seed": seed.hex(),
-            "context": "example",
-            "bits": bits,
-            "mask": [str(value) for value in ring.expand(seed, b"example", bits, 4)],
-        }
-        for bits in ring.BITS
-    ]
-    return {"residues": residues, "masks": masks}
+    return {"residues": residues}
 
 
 class _Counting:
@@ -88,25 +83,21 @@ def paper_run() -> dict[str, Any]:
     """Three parties, every message in an order that works."""
     leader, _, parties = people(3)
     source, question = SeededSource("paper vectors"), Question(DOMAIN)
-    terms = make_terms("paper", question, leader, source, wanted=3, minimum=3, purpose="vectors")
-    organiser = Organiser(leader, terms)
-    said = [organiser.invite()]
-    for one in parties:
-        said.append(join(one, terms))
-        said += organiser.receive(said[-1])
-    roster = organiser.frozen
-    assert isinstance(roster, Roster)
+    tokens = [f"invitation-{k}-".ljust(43, "x") for k in range(3)]
+    terms, _ = make_group(
+        leader, question, tokens, source, closes=2_000_000_000, minimum=3, purpose="vectors"
+    )
+    table = _Table()
     machines = {
-        one.id: Party(one, roster, question.encode(record), source=source)
-        for one, record in zip(parties, RECORDS, strict=False)
+        one.id: Member(one, terms, token, question.encode(record), table, source=source)
+        for one, token, record in zip(parties, tokens, RECORDS, strict=False)
     }
-    queue = [message for machine in machines.values() for message in machine.start()]
-    while queue:
-        message = queue.pop(0)
-        said.append(message)
-        for name, machine in machines.items():
-            if name != message.sender and message.to in (None, name):
-                queue += machine.receive(message)
+    organiser = Organiser(leader, terms, tokens, table)
+    while sum([role.advance() for role in (organiser, *machines.values())]):
+        pass
+    roster = organiser.frozen
+    assert roster is not None
+    said = [terms.message(leader), *table.said]
     totals = {tuple(machine.result().tolist()) for machine in machines.values()}
     return {
         "organiser": secrets(leader),
@@ -117,54 +108,75 @@ def paper_run() -> dict[str, Any]:
     }
 
 
-def aggregated_run() -> dict[str, Any]:
-    """Four people, three aggregators; the last person's report reaches only two of them."""
-    leader, servers, crowd = people(4, "Office A", "Office B", "Office C")
+class _Table:
+    """Where the members of a group lay down their messages and pick them up."""
+
+    def __init__(self) -> None:
+        self.said: list[Message] = []
+
+    def join(self, shown: bytes, message: Message, /) -> None:
+        self.said.append(message)
+
+    def say(self, *messages: Message) -> None:
+        self.said += messages
+
+    def mail(self, recipient: str, after: int, /) -> tuple[list[Message], int]:
+        new = self.said[after:]
+        return [one for one in new if one.to in (None, recipient)], len(self.said)
+
+
+def batch_run() -> dict[str, Any]:
+    """Five are invited, four report to three aggregators; everything that was said."""
+    leader, servers, _ = people(0, "Office A", "Office B", "Office C")
     source, question = SeededSource("batch vectors"), Question(DOMAIN)
-    terms = make_terms(
-        "aggregators", question, leader, source, wanted=4, minimum=3, purpose="vectors"
+    ledgers = [Ledger(":memory:") for _ in servers]
+    offers = [offer(*pair, source) for pair in zip(servers, ledgers, strict=True)]
+    tokens = [f"vector-{k}-".ljust(43, "x") for k in range(5)]
+    batch, folder = make_batch(
+        leader, question, offers, tokens, source, closes=4_000_000_000, minimum=3, purpose="vectors"
     )
-    organiser = Organiser(leader, terms, aggregators=3)
-    said = [organiser.invite()]
-    for role, group in (("aggregator", servers), ("party", crowd)):
-        for one in group:
-            said.append(join(one, terms, role))
-            said += organiser.receive(said[-1])
-    batch = organiser.frozen
-    assert isinstance(batch, Batch)
-    machines = {
-        one.id: Aggregator(one, batch, organiser.enrolled, SqliteLedger(":memory:"))
-        for one in servers
-    }
-    for k, one in enumerate(crowd):
-        for message in make_report(one, batch, question.encode(RECORDS[k]), source):
-            if k < 3 or message.to != batch.ids[1]:
-                said.append(message)
-                machines[str(message.to)].receive(message)
-    queue = [organiser.close()]
-    while queue:
-        message = queue.pop(0)
-        said.append(message)
-        if message.kind == "opening":
-            continue
-        for name, machine in machines.items():
-            if name != message.sender:
-                queue += machine.receive(message)
+    secrets_of = [
+        encode64(ledger.secret(one.sealing, batch.digest) or b"")
+        for one, ledger in zip(batch.aggregators, ledgers, strict=True)
+    ]
+    columns = list(zip(*RECORDS, strict=True))
+    reports = make_reports(batch, tokens[:4], question.positions(columns), source)
+    with tempfile.TemporaryDirectory() as there:
+        box = Postbox(f"sqlite:///{there}/relay.db")
+        box.open_batch(folder)
+        post = LocalPost(box, batch.digest)
+        for report in reports:
+            post.upload(report)
+        machines = [
+            Aggregator(one, batch, ledger, post, source, clock=lambda: 5e9)
+            for one, ledger in zip(servers, ledgers, strict=True)
+        ]
+        while sum([machine.advance() for machine in machines]):
+            pass
+        topics = ("key", "job 0", "verify 0", "ready", "result")
+        said = [message for topic in topics for message in post.hear(topic)]
+        box.dispose()
     return {
         "organiser": secrets(leader),
-        "aggregators": [secrets(one) for one in servers],
-        "people": [{**secrets(o), "codes": r} for o, r in zip(crowd, RECORDS, strict=True)],
-        "batch": batch.digest,
-        "enrolled": list(organiser.enrolled),
+        "aggregators": [
+            {**secrets(one), "sealing_secret": secret}
+            for one, secret in zip(servers, secrets_of, strict=True)
+        ],
+        "batch": json.loads(folder.message.to_json()),
+        "rolls": [roll.hex() for roll in folder.rolls],
+        "people": [
+            {"invitation": token, "codes": record, "id": report.id.hex(),
+             "credential": report.credential.hex(), "data": encode64(report.data)}
+            for token, record, report in zip(tokens, RECORDS, reports, strict=False)
+        ],
         "messages": [json.loads(message.to_json()) for message in said],
-        "counted": 3,
-        "totals": question.sums(list(zip(*RECORDS[:3], strict=True))).tolist(),
-    }
+        "totals": question.sums(columns).tolist(),
+    }  # fmt: skip
 
 
 def bad_messages(paper: dict[str, Any], batch: dict[str, Any]) -> list[dict[str, str]]:
     """Texts that `Message.from_json`, or the reader of their kind, must refuse."""
-    first = {message["kind"]: message for message in [*batch["messages"], *paper["messages"]]}
+    first = {message["kind"]: message for message in paper["messages"]}
     terms, accept = first["terms"], first["accept"]
     leader = Identity.generate(SeededSource("securesum vectors"))
 
@@ -201,9 +213,9 @@ def bad_messages(paper: dict[str, Any], batch: dict[str, Any]) -> list[dict[str,
         ("terms nobody signed", "terms", text(lambda m: m["body"].update(purpose="x"), terms)),
         ("terms under another digest", "terms", signed_terms(purpose="x")),
         ("a minimum of two people", "terms", signed_terms(minimum=2)),
-        ("fewer wanted than the minimum", "terms", signed_terms(minimum=100)),
-        ("an unknown mode", "terms", signed_terms(mode="magic")),
-        ("groups that may be the same", "terms", signed_terms(apart=0)),
+        ("fewer invited than the minimum", "terms", signed_terms(minimum=100)),
+        ("more people than the mode can serve", "terms", signed_terms(people=1000)),
+        ("two rolls", "terms", signed_terms(rolls=2 * terms["body"]["rolls"])),
         ("a truth value as number", "terms", signed_terms(minimum=True)),
         ("a question of one attribute", "terms", signed_terms(question={
             "domain": [DOMAIN.attributes[0].to_dict()], "matrices": []})),
@@ -221,7 +233,7 @@ def bad_messages(paper: dict[str, Any], batch: dict[str, Any]) -> list[dict[str,
         cases.append((why, "roster", message.to_json().decode()))
     cases.append(("a roster nobody signed", "roster", text(
         lambda m: m["body"]["members"].pop(), first["roster"])))  # fmt: skip
-    cases += bad_reports(batch)
+    cases += bad_batches(batch)
     return [
         {
             "why": why,
@@ -233,44 +245,47 @@ def bad_messages(paper: dict[str, Any], batch: dict[str, Any]) -> list[dict[str,
     ]
 
 
-def bad_reports(run: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Batches, and reports to the first aggregator, that must be refused."""
-    leader, _, crowd = people(4, "Office A", "Office B", "Office C")
-    said = [Message.from_json(json.dumps(fields)) for fields in run["messages"]]
-    listed = next(message for message in said if message.kind == "batch")
-    report = next(message for message in said if message.kind == "report")
-    other = next(message for message in said if message.kind == "report" and message != report)
+def bad_batches(run: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Batches and results that must be refused."""
+    leader, servers, _ = people(0, "Office A", "Office B", "Office C")
+    body = run["batch"]["body"]
+    result = next(one for one in run["messages"] if one["kind"] == "result")
 
     def batch(**change: object) -> str:
-        body = {**listed.body, **change}
-        return write(leader, "batch", listed.run, body).to_json().decode()
+        return write(leader, "batch", run["batch"]["run"], {**body, **change}).to_json().decode()
 
-    def changed(sender: Identity = crowd[0], run: str = report.run, to: str | None = report.to,
-                **change: object) -> str:  # fmt: skip
-        return write(sender, "report", run, {**report.body, **change}, to).to_json().decode()
+    def changed(**change: object) -> str:
+        signer = next(one for one in servers if one.id == result["from"])
+        said = {**result["body"], **change}
+        return write(signer, "result", result["run"], said).to_json().decode()
 
-    servers = listed.body["aggregators"]
+    offers = body["offers"]
+    swapped = {**offers[0], "body": {**offers[0]["body"], "sealing": offers[1]["body"]["sealing"]}}
     return [
-        ("a single aggregator", "batch", batch(aggregators=servers[:1])),
-        ("an aggregator twice", "batch", batch(aggregators=[servers[0], servers[0]])),
-        ("fewer enrolled than the minimum", "batch", batch(people=2)),
-        ("more aggregators than three", "batch", batch(aggregators=[*servers, servers[0]])),
-        ("another batch", "report", changed(run="0" * 64)),
-        ("another aggregator", "report", other.to_json().decode()),
-        ("no recipient", "report", changed(to=None)),
-        ("another person's key", "report", changed(sender=crowd[1])),
-        ("a share that is too short", "report", changed(sealed="AAAA")),
-        ("a share not in the list", "report", changed(parts=report.body["parts"][::-1])),
-        ("a list of two shares", "report", changed(parts=report.body["parts"][:2])),
-        ("a proof of a later version", "report", changed(proof={"v": 2})),
-        ("a field too many", "report", changed(comment="hello")),
+        ("a single aggregator", "batch", batch(offers=offers[:1])),
+        ("an aggregator twice", "batch", batch(offers=[offers[0], offers[0]])),
+        ("an offer with another key", "batch", batch(offers=[swapped, *offers[1:]])),
+        ("a minimum beyond the invited", "batch", batch(minimum=6)),
+        ("a batch for two people", "batch", batch(minimum=2)),
+        ("another field", "batch", batch(field="Field128")),
+        ("fewer proofs", "batch", batch(proofs=1)),
+        (
+            "a batch nobody signed",
+            "batch",
+            json.dumps({**run["batch"], "body": {**body, "people": 6}}),
+        ),
+        ("a batch under another digest", "batch", batch(purpose="another")),
+        ("a result of other people", "result", changed(people=3)),
+        ("a result with a list of others", "result", changed(ids="")),
+        ("a share that is too short", "result", changed(share="AAAA")),
+        ("an unknown reason to refuse", "result", changed(refused={"99": 1})),
+        ("a field too many", "result", changed(comment="hello")),
     ]
 
 
 def refusal(reader: str, text: str, paper: dict[str, Any], batch: dict[str, Any]) -> str:
     """Why a text is refused by the reader of its kind; empty when it is not."""
     terms = Terms.from_dict(paper["messages"][0]["body"])
-    batch_terms = Terms.from_dict(batch["messages"][0]["body"])
     try:
         message = Message.from_json(text)
         if reader == "terms":
@@ -278,11 +293,9 @@ def refusal(reader: str, text: str, paper: dict[str, Any], batch: dict[str, Any]
         elif reader == "roster":
             Roster.read(message, terms)
         elif reader == "batch":
-            Batch.read(message, batch_terms)
-        elif reader == "report":
-            listed = next(one for one in batch["messages"] if one["kind"] == "batch")
-            known = Batch.read(Message.from_json(json.dumps(listed)), batch_terms)
-            read_part(message, known, known.ids[0])
+            Batch.read(message)
+        elif reader == "result":
+            Result.read(message, Batch.read(Message.from_json(json.dumps(batch["batch"]))))
         elif reader == "signature":
             _, _, parties = people(3)
             keys = [one.public.signing for one in parties if one.id == message.sender]
@@ -294,7 +307,7 @@ def refusal(reader: str, text: str, paper: dict[str, Any], batch: dict[str, Any]
 
 def main() -> None:
     """Write all files."""
-    paper, batch = paper_run(), aggregated_run()
+    paper, batch = paper_run(), batch_run()
     files = {
         "ring": ring_vectors(),
         "paper": paper,

@@ -1,24 +1,22 @@
-"""`mdrr securesum demo`, `relay`, `party` and `aggregator`, as real processes."""
+"""`mdrr securesum demo`, and the paper's `group`, `organise` and `party`, as real processes."""
 
 import json
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 
 import mdrr
 from mdrr.dependence import from_codes
-from mdrr.securesum.keys import Identity
-from mdrr.securesum.organiser import join
-from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport.client import RelayClient
-from mdrr.source import SeededSource
+from mdrr.securesum.question import Question
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = ("--organiser", "0" * 64, "--invitation", "x" * 43)
 
 
 def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess[str]:
@@ -49,7 +47,7 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> Non
 
 
 def test_the_demo_prints_a_matrix_and_what_it_cost() -> None:
-    done = mdrr_says("demo", "--n", "3", "--epsilon", "100")
+    done = mdrr_says("demo", "--n", "3", "--epsilon", "100", "--mode", "paper")
     assert done.returncode == 0, done.stderr
     assert "Dependences of 3 people" in done.stdout
     assert "Clusters:" in done.stdout
@@ -60,7 +58,7 @@ def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text("{}")
     done = mdrr_says(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
-        "--state", str(tmp_path), "--patience", "0.2",
+        "--state", str(tmp_path), "--patience", "0.2", *NOBODY,
     )  # fmt: skip
     assert done.returncode == 2
     assert "the relay at http://127.0.0.1:9 does not answer" in done.stderr
@@ -78,155 +76,155 @@ def test_a_record_that_cannot_be_read_is_refused_before_anybody_is_asked(
     if content is not None:
         record.write_text(content)
     done = mdrr_says(
-        "party", "--relay", "http://127.0.0.1:9", "--record", str(record), "--state", str(state)
-    )
+        "party", "--relay", "http://127.0.0.1:9", "--record", str(record), "--state", str(state),
+        *NOBODY,
+    )  # fmt: skip
     assert done.returncode == 2
     assert reason in done.stderr
     assert "does not answer" not in done.stderr
     assert not state.exists()
 
 
-@contextmanager
-def relaying(folder: Path, *args: str) -> Iterator[dict[str, str]]:
-    """A relay for three people; its address and the organiser's id."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mdrr", "securesum", "relay", "--n", "3", "--minimum", "3", *args,
-         "--port", "0", "--key", str(folder / "organiser.key")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+def test_an_invitation_that_was_not_copied_whole_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "me.json").write_text("{}")
+    done = mdrr_says(
+        "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
+        "--state", str(tmp_path), "--organiser", "0" * 64, "--invitation", "abc",
     )  # fmt: skip
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        told = json.loads(process.stdout.readline())
-        yield told | ({"said": process.stderr.readline()} if "aggregators" in args else {})
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-@pytest.fixture
-def relay(tmp_path: Path):
-    with relaying(tmp_path, "--mode", "paper") as told:
-        yield told
-
-
-def test_a_party_refuses_another_organiser_too_few_people_and_unknown_answers(
-    relay: dict[str, str], tmp_path: Path
-) -> None:
-    record = tmp_path / "me.json"
-    record.write_text(json.dumps({"workclass": "Butcher"}))
-    base = ["party", "--relay", relay["url"], "--record", str(record), "--state", str(tmp_path)]
-    for more, reason in (
-        (["--organiser", "0" * 64], "do not take part"),
-        (["--organiser", relay["organiser"], "--minimum", "4"], "open for 3 people; you ask for 4"),
-        (["--organiser", relay["organiser"]], "no answer to 'education'"),
-    ):
-        done = mdrr_says(*base, *more, "--patience", "5")
-        assert done.returncode == 2
-        assert reason in done.stderr
-        assert "Butcher" not in done.stderr
-    assert (tmp_path / "keys.json").stat().st_mode & 0o077 == 0  # for its owner only
+    assert done.returncode == 2
+    assert "Copy it whole" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("args", "reason"),
     [
         (["--minimum", "2"], "at least 3"),
-        (["--mode", "magic"], "'magic' is not one of 'paper', 'aggregators'"),
-        (["--n", "2"], "fewer than the minimum"),
+        (["--invite", "2"], "at most as many as are invited"),
+        (["--invite", "201"], "takes at most 200 people"),
         (["--survey", "missing.toml"], "no file"),
+        (["--closes", "tomorrow"], "is not a time such as"),
     ],
 )
-def test_a_relay_refuses_terms_that_protect_nobody(
+def test_an_organiser_refuses_terms_that_protect_nobody_or_that_nobody_can_serve(
     args: list[str], reason: str, tmp_path: Path
 ) -> None:
-    base = ["relay", "--n", "5", "--minimum", "5", "--port", "0"]
+    base = ["group", "--invite", "5", "--minimum", "5", "--out", str(tmp_path / "out")]
     done = mdrr_says(*base, "--key", str(tmp_path / "k"), *args)
     assert done.returncode == 2
-    assert reason in done.stderr
+    assert reason in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
 
 
-def named(*servers: Identity) -> list[str]:
-    return [word for one in servers for word in ("--aggregator", one.public.pin)]
+def commands(text: str) -> list[tuple[str, list[list[str]]]]:
+    """The marked blocks of a page: the mark, and its commands as words."""
+    blocks = re.findall(r"^<!-- ([\w, ]+) -->\n```\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(mark, [shlex.split(one) for one in body.splitlines()]) for mark, body in blocks]
 
 
-def test_relay_and_party_take_only_the_aggregators_they_are_told(tmp_path: Path) -> None:
-    source = SeededSource("pins")
-    one, two, three = (Identity.generate(source, name) for name in ("Office A", "Office B", "C"))
+def record(path: Path, k: int) -> None:
+    """The answers of one of Adult's first people."""
     domain = mdrr.datasets.adult_domain()
-    record = tmp_path / "me.json"
-    record.write_text(json.dumps({each.name: each.categories[0] for each in domain.attributes}))
-    with relaying(tmp_path, "--mode", "aggregators", *named(one, two)) as relay:
-        here = ["--relay", relay["url"], "--organiser", relay["organiser"], "--patience", "20"]
-        stranger = mdrr_says(
-            "aggregator", *here, "--state", str(tmp_path / "s"), "--operator", "Office A"
-        )
-        assert stranger.returncode == 2
-        printed = re.search("This aggregator is ([0-9a-f]{64}):", stranger.stderr)
-        assert printed is not None
-        assert f"aggregator {printed[1]}, which calls its operator 'Office A'" in stranger.stderr
-        client = RelayClient(relay["url"], one.id)
-        terms = Terms.read(client.terms(), relay["organiser"])
-        client.post(*(join(server, terms, "aggregator") for server in (one, two)))
-        client.post(*(join(Identity.generate(source), terms) for _ in range(2)))
-        client.close()
-        me = ["party", *here, "--record", str(record), "--state", str(tmp_path / "me")]
-        for pins, reason in (
-            (["--aggregator", "Office A"], "'Office A' is not the id of an aggregator"),
-            (named(one, three), "the batch's aggregators are not the ones you named"),
-        ):
-            refused = mdrr_says(*me, *pins)
-            assert refused.returncode == 2
-            assert sum(reason in line for line in refused.stderr.splitlines()) == 1
-            assert "Traceback" not in refused.stderr
-            assert refused.stdout == ""
-        done = mdrr_says(*me, *named(two, one))
-        assert done.returncode == 0, done.stderr
-        assert "The aggregators are the ones you named" in " ".join(done.stdout.split())
+    codes = mdrr.encode(mdrr.datasets.adult()[k : k + 1], domain)
+    pairs = zip(domain.attributes, codes, strict=True)
+    path.write_text(json.dumps({one.name: one.categories[int(c[0])] for one, c in pairs}))
 
 
-def test_a_party_names_no_aggregators_in_paper_mode(relay: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "me.json").write_text("{}")
-    done = mdrr_says(
-        "party", "--relay", relay["url"], "--record", str(tmp_path / "me.json"), "--state",
-        str(tmp_path), "--aggregator", "0" * 64, "--aggregator", "1" * 64,
+def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
+    """As it is printed there; three of four come, and nobody waits for the fourth for ever."""
+    text = (ROOT / "docs" / "securesum.md").read_text(encoding="utf-8")
+    [group, serve, organise, party] = [
+        block for mark, block in commands(text) if mark.startswith("small group")
+    ]
+    closes = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 50))
+    values = {"CLOSES": closes, "sqlite:///relay.db": f"sqlite:///{tmp_path}/relay.db"}
+    started: list[subprocess.Popen[str]] = []
+
+    def start(words: list[str], *more: str) -> subprocess.Popen[str]:
+        given = [values.get(word, word) for word in words[1:]]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mdrr", *given, *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    def end(process: subprocess.Popen[str], code: int = 0) -> tuple[str, str]:
+        out, err = process.communicate(timeout=240)
+        assert process.returncode == code, err
+        assert "Traceback" not in err
+        return out, " ".join(err.split())
+
+    try:
+        values["ID"] = json.loads(end(start(group[0]))[0])["organiser"]
+        relay = start(serve[0], "--port", "0")
+        assert relay.stdout is not None
+        values["URL"] = json.loads(relay.stdout.readline())["url"]
+        leader = start(organise[0], "--json")
+        tokens = (tmp_path / "group" / "invitations.txt").read_text().split()
+        people = []
+        for k in range(3):
+            record(tmp_path / f"me{k}.json", k)
+            values |= {"TOKEN": tokens[k], "me": f"me{k}", "me.json": f"me{k}.json"}
+            people.append(start(party[0], "--json", "--patience", "60"))
+        # Strangers, the impatient and those with limits of their own are turned away meanwhile.
+        here, mine = ["--relay", values["URL"]], ["--record", "me0.json", "--state", "other"]
+        (tmp_path / "butcher.json").write_text(json.dumps({"workclass": "Butcher"}))
+        limits = [
+            (["--organiser", "0" * 64], tokens[3], "do not take part"),
+            (["--organiser", values["ID"], "--minimum", "4"], tokens[3], "you ask for 4"),
+            (["--organiser", values["ID"]], "x" * 43, "not on the relay's roll"),
+            (["--organiser", values["ID"], "--record", "butcher.json"], tokens[3],
+             "no answer to 'education'"),
+        ]  # fmt: skip
+        asked = ["mdrr", "securesum", "party", *here, *mine]
+        for more, token, reason in limits:
+            _, err = end(start(asked, *more, "--invitation", token), code=2)
+            assert reason in err
+            assert "Butcher" not in err
+        told, err = end(leader)
+        assert "Not here: invitations 4" in err
+        came = json.loads(told)
+        assert sorted(came["members"].values()) == [1, 2, 3]
+        answers = [end(process) for process in people]
+        domain = mdrr.datasets.adult_domain()
+        truth = Question(domain).sums(mdrr.encode(mdrr.datasets.adult()[:3], domain))
+        for out, err in answers:
+            assert json.loads(out)["totals"] == truth.tolist()
+            assert came["roster"] in err
+        assert (tmp_path / "me0" / "keys.json").stat().st_mode & 0o077 == 0  # for its owner only
+        late = start(asked, "--organiser", values["ID"], "--invitation", tokens[3])
+        assert "nobody can join" in end(late, code=2)[1]
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.terminate()
+                process.communicate(timeout=30)
+
+
+def test_a_group_of_whom_too_few_come_ends_with_its_own_exit_code(tmp_path: Path) -> None:
+    closes = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20))
+    made = mdrr_says(
+        "group", "--invite", "3", "--minimum", "3", "--closes", closes,
+        "--key", str(tmp_path / "key"), "--out", str(tmp_path / "group"),
     )  # fmt: skip
-    assert done.returncode == 2
-    assert "a run in paper mode has no aggregators; you named some" in done.stderr
-
-
-def test_the_operator_is_told_how_to_close_a_batch(tmp_path: Path) -> None:
-    with relaying(tmp_path, "--mode", "aggregators") as told:
-        command = re.search(r"curl -X POST -H '(.*): (.*)' (.*)$", told["said"].strip())
-        assert command is not None
-        header, value, url = command.groups()
-        assert url == f"{told['url']}/v1/close"
-        early = httpx.post(url, headers={header: value})
-        assert early.json() == {"error": "there is no batch to close"}
-        source = SeededSource("close")
-        client = RelayClient(told["url"], "0" * 64)
-        terms = Terms.read(client.terms(), told["organiser"])
-        servers = [Identity.generate(source, name) for name in ("Office A", "Office B")]
-        client.post(*(join(server, terms, "aggregator") for server in servers))
-        client.post(*(join(Identity.generate(source), terms) for _ in range(3)))
-        wrong = httpx.post(url, headers={header: f"{value}0"})
-        assert "needs the organiser's token" in wrong.json()["error"]
-        assert httpx.post(url, headers={header: value}).json() == {"closed": True}
-        kinds = [one.kind for one in client.fetch(5.0, kinds=("close",))]
-        client.close()
-    assert kinds == ["close"]
-
-
-def test_a_run_that_ends_because_others_are_missing_has_its_own_exit_code(
-    relay: dict[str, str], tmp_path: Path
-) -> None:
-    record = tmp_path / "me.json"
-    domain = mdrr.datasets.adult_domain()
-    record.write_text(json.dumps({each.name: each.categories[0] for each in domain.attributes}))
-    done = mdrr_says(
-        "party", "--relay", relay["url"], "--organiser", relay["organiser"],
-        "--record", str(record), "--state", str(tmp_path), "--patience", "1",
+    assert made.returncode == 0, made.stderr
+    relay = subprocess.Popen(
+        [sys.executable, "-m", "mdrr", "securesum", "relay", "--batch",
+         str(tmp_path / "group" / "relay"), "--database", f"sqlite:///{tmp_path}/r.db",
+         "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    assert relay.stdout is not None
+    try:
+        url = json.loads(relay.stdout.readline())["url"]
+        done = mdrr_says(
+            "organise", "--relay", url, "--key", str(tmp_path / "key"), "--invitations",
+            str(tmp_path / "group" / "invitations.txt"),
+        )  # fmt: skip
+    finally:
+        relay.terminate()
+        relay.communicate(timeout=30)
     assert done.returncode == 3
-    assert "mdrr: stopped at step 'roster': no signed roster arrived in time" in done.stderr
-    assert "Traceback" not in done.stderr
+    words = " ".join(done.stderr.split())
+    assert "stopped at step 'roster': 0 came of 3 invited" in words
+    assert "Not here: invitations 1, 2, 3" in words

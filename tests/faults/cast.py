@@ -1,11 +1,12 @@
-"""Real processes for the fault tests: a relay that misbehaves, parties, aggregators.
+"""Real processes for the fault tests of the paper's mode: relay, organiser, parties.
 
 Children come from a fork server that has the modules loaded, so each starts in milliseconds; they
-share nothing but the relay's HTTP and, for a restarted aggregator, its files.
+share nothing but the relay's HTTP. The relay's database outlives the relay.
 """
 
 import json
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,24 +17,23 @@ from typing import Any
 import numpy as np
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import FileHistory
+from mdrr.securesum.folder import Folder
+from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.member import Member, attend
+from mdrr.securesum.message import Message
 from mdrr.securesum.organiser import Organiser
-from mdrr.securesum.paper import Party
 from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport import roles
-from mdrr.securesum.transport.client import RelayClient
-from mdrr.securesum.transport.listening import listen, serve
-from mdrr.securesum.transport.mailbox import Mailbox
-from mdrr.securesum.transport.relay import Relay
+from mdrr.securesum.transport.postbox import Postbox
+from mdrr.securesum.transport.remote import RemotePost
+from mdrr.securesum.transport.service import listen, serve
 from mdrr.source import SystemSource
 from tests.faults import mischief
-from tests.securesum.group import QUESTION, Group, organiser
+from tests.securesum.group import Group, organiser
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.faults.cast"])
-PATIENCE = 6.0
+PROCESSES.set_forkserver_preload(["tests.faults.cast", "tests.faults.aggregating"])
+PATIENCE = 10.0
 """How long a participant waits at a step; an abort by absence takes this long, on a busy machine
 too. Runs that end in aborts therefore wait side by side: see the tests."""
 
@@ -46,39 +46,55 @@ class Cast:
 
     Arguments:
         group: the people and their records.
-        mode: `paper` or `aggregators`.
         folder: for files.
-        mischief: name and arguments of what the relay does.
+        mischief: name and arguments of what the relay does to what it hands out.
+        dies: the relay kills itself when it is given this kind of message, `before` or `after`
+            it is stored.
         patience: see PATIENCE.
     """
 
     group: Group
-    mode: str
     folder: Path
     mischief: Recipe | None = None
+    dies: tuple[str, str] | None = None
     patience: float = PATIENCE
-    close_after: float = 600.0
     children: list[BaseProcess] = field(default_factory=list)
-    url: str = ""
+    port: int = 0
 
     @property
-    def terms(self) -> Terms:
-        return (self.group.roster if self.mode == "paper" else self.group.batch).terms
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/b/{self.group.terms.digest}"
 
     def __enter__(self) -> "Cast":
-        bound = listen("127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{bound.getsockname()[1]}"
-        self.start(run_relay, bound, self.terms, len(self.group.operators), self.mischief,
-                   self.close_after)  # fmt: skip
-        bound.close()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.relay = self.serve(self.dies)
         return self
 
     def __exit__(self, *error: object) -> None:
-        for child in self.children:
+        for child in (self.relay, *self.children):
             if child.is_alive():
                 child.kill()
-        for child in self.children:
+        for child in (self.relay, *self.children):
             child.join(10)
+
+    def serve(self, dies: tuple[str, str] | None = None) -> BaseProcess:
+        """The relay on its database, at the address it had before."""
+        bound = listen("127.0.0.1", self.port)
+        self.port = bound.getsockname()[1]
+        url = f"sqlite:///{self.folder / 'relay.db'}"
+        folder = (self.group.folder.message.to_json(), self.group.folder.rolls)
+        child = PROCESSES.Process(
+            target=run_relay, args=(bound, url, folder, self.mischief, dies), daemon=True
+        )
+        child.start()
+        bound.close()
+        return child
+
+    def revive(self, timeout: float = 90.0) -> None:
+        """Once the relay has killed itself, start it again."""
+        self.relay.join(timeout)
+        assert self.relay.exitcode == -signal.SIGKILL
+        self.relay = self.serve()
 
     def start(self, target: Callable[..., None], *args: Any) -> BaseProcess:
         child = PROCESSES.Process(target=target, args=args, daemon=True)
@@ -86,20 +102,20 @@ class Cast:
         self.children.append(child)
         return child
 
+    def organiser(self, stop_before: str | None = None) -> BaseProcess:
+        """The organiser; `stop_before` makes her die before she sends a message of that kind."""
+        return self.start(run_organiser, self.url, self.group.tokens,
+                          self.folder / "organiser0", self.patience, stop_before)  # fmt: skip
+
     def party(self, k: int, stop_before: str | None = None) -> BaseProcess:
         """Party k; `stop_before` makes her die before she sends a message of that kind."""
-        who = keys(self.group.identities[k])
-        return self.start(run_party, self.url, who, self.group.vectors[k],
+        who, token = keys(self.group.identities[k]), self.group.tokens[k]
+        return self.start(run_party, self.url, who, token, self.group.vectors[k],
                           self.folder / f"party{k}", self.patience, stop_before)  # fmt: skip
 
-    def aggregator(self, k: int, die_after: int | None = None) -> BaseProcess:
-        """Aggregator k; `die_after` kills it (SIGKILL) after so many messages it has taken in."""
-        return self.start(run_aggregator, self.url, keys(self.group.aggregators[k]),
-                          self.folder / f"aggregator{k}", self.patience, die_after)  # fmt: skip
-
-    def endings(self, name: str, count: int, timeout: float = 60.0) -> list[dict[str, Any]]:
+    def endings(self, name: str, count: int, timeout: float = 180.0) -> list[dict[str, Any]]:
         """How the participants of a role ended, once they have."""
-        for child in self.children[1:]:
+        for child in self.children:
             child.join(timeout)
             assert not child.is_alive(), "a participant hangs"
         paths = [self.folder / f"{name}{k}" / "ending.json" for k in range(count)]
@@ -112,80 +128,93 @@ def keys(identity: Identity) -> tuple[bytes, bytes, str]:
 
 
 def run_relay(
-    bound: Any, terms: Terms, aggregators: int, recipe: Recipe | None, late: float
+    bound: Any,
+    url: str,
+    folder: tuple[bytes, tuple[bytes, ...]],
+    recipe: Recipe | None,
+    dies: tuple[str, str] | None,
 ) -> None:
-    meddle = getattr(mischief, recipe[0])(*recipe[1]) if recipe else mischief.drop("", "")
-    relay = Relay(
-        Organiser(organiser(), terms, aggregators=aggregators), Mailbox(meddle), patience=late
-    )
-    serve(relay, bound)
+    box = Postbox(url)
+    box.open_group(Folder(Message.from_json(folder[0]), folder[1]))
+    if recipe is not None:
+        meddle, mail = getattr(mischief, recipe[0])(*recipe[1]), box.mail
+
+        def meddled(run: str, recipient: str, after: int) -> tuple[list[bytes], int]:
+            found, mark = mail(run, recipient, after)
+            return [out for data in found for out in meddle(data, recipient)], mark
+
+        box.mail = meddled  # type: ignore[method-assign]
+    if dies is not None:
+        box.join = _deadly(box.join, *dies)  # type: ignore[method-assign]
+        box.say = _deadly(box.say, *dies)  # type: ignore[method-assign]
+    serve(box, bound)
+
+
+def _deadly(store: Callable[..., None], kind: str, when: str) -> Callable[..., None]:
+    def until(run: str, *given: Any) -> None:
+        hit = any(isinstance(one, Message) and one.kind == kind for one in given)
+        if hit and when == "before":
+            _die()
+        store(run, *given)
+        if hit:
+            _die()
+
+    return until
+
+
+def _post(url: str, patience: float, stop: str | None) -> RemotePost:
+    """The relay, for somebody who dies before a message of one kind is sent."""
+    post = RemotePost(url, patience=5 * patience)
+    join, say = post.join, post.say
+
+    def join_or_die(shown: bytes, message: Message) -> None:
+        _die() if stop == "join" else join(shown, message)
+
+    def say_or_die(*messages: Message) -> None:
+        _die() if any(message.kind == stop for message in messages) else say(*messages)
+
+    post.join, post.say = join_or_die, say_or_die  # type: ignore[method-assign]
+    return post
+
+
+def run_organiser(
+    url: str, tokens: list[str], folder: Path, patience: float, stop: str | None
+) -> None:
+    post = _post(url, patience, stop)
+    with _ending(folder) as ending:
+        terms = Terms.read(post.document(), organiser().id)
+        machine = Organiser(organiser(), terms, tokens, post)
+        attend(machine, patience=patience)
+        if machine.aborted is not None:
+            raise machine.aborted.error
+        ending["absent"] = list(machine.absent)
 
 
 def run_party(
     url: str,
     secrets: tuple[bytes, bytes, str],
+    token: str,
     vector: Any,
     folder: Path,
     patience: float,
     stop: str | None,
 ) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    identity = Identity(*secrets)
-    client = RelayClient(url, identity.id, patience=patience)
-    if stop is not None:
-        post = client.post
-
-        def until(*messages: Any) -> None:
-            if any(message.kind == stop for message in messages):
-                _die()
-            post(*messages)
-
-        client.post = until  # type: ignore[method-assign]
+    post = _post(url, patience, stop)
     with _ending(folder) as ending:
-        terms = Terms.read(client.terms(), organiser().id)
-        history = FileHistory(folder / "history.json")
-        if terms.mode == "aggregators":
-            roles.run_person(client, identity, lambda _: vector, SystemSource(), terms)
-            ending["reported"] = True
-            return
-        outcome = roles.run_party(
-            client, identity, lambda _: vector, SystemSource(), terms, history=history
-        )
-        ending["totals"] = outcome.totals.tolist()
-
-
-def run_aggregator(
-    url: str,
-    secrets: tuple[bytes, bytes, str],
-    folder: Path,
-    patience: float,
-    die_after: int | None,
-) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    identity = Identity(*secrets)
-    client = RelayClient(url, identity.id, patience=patience)
-    if die_after is not None:
-        fetch, taken = client.fetch, [0]
-
-        def counted(wait: float, **options: Any) -> Any:
-            arrived = fetch(wait, **{**options, "least": 1})  # as they come, to die among them
-            if taken[0] >= die_after:
-                _die()
-            taken[0] += len(arrived)
-            return arrived
-
-        client.fetch = counted  # type: ignore[method-assign]
-    with _ending(folder) as ending:
-        terms = Terms.read(client.terms(), organiser().id)
-        ledger = SqliteLedger(folder / "ledger.sqlite")
-        outcome = roles.run_aggregator(client, identity, ledger, terms)
-        ending["totals"], ending["people"] = outcome.totals.tolist(), outcome.people
+        terms = Terms.read(post.document(), organiser().id)
+        machine = Member(
+            Identity(*secrets), terms, token, vector, post,
+            source=SystemSource(), history=History(folder / "history.json"),
+        )  # fmt: skip
+        attend(machine, patience=patience)
+        ending["totals"] = machine.result().tolist()
 
 
 class _ending:
     """Writes how a participant ended, unless it was killed."""
 
     def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / "ending.json"
         self._fields: dict[str, Any] = {}
 
@@ -202,8 +231,6 @@ class _ending:
 
 
 def _die() -> None:
-    import os
-
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -214,6 +241,3 @@ def never_wrong(endings: list[dict[str, Any]], truth: Any) -> list[str]:
         if "totals" in ending:
             assert np.array_equal(ending["totals"], truth)
     return [ending["stopped"] for ending in endings if "stopped" in ending]
-
-
-__all__ = ["QUESTION", "Cast", "Party", "never_wrong"]

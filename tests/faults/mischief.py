@@ -1,4 +1,4 @@
-"""Relays that misbehave, by name: each is a meddler for `Mailbox`, run in the relay's process.
+"""Relays that misbehave, by name: each changes what the relay hands out.
 
 The relay is trusted with nothing, so all of these are within the threat model.
 """

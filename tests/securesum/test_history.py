@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import FileHistory, MemoryHistory, write_atomically
-from mdrr.securesum.ledger import SqliteLedger
+from mdrr.securesum.history import History, Revealed, write_atomically
+from mdrr.securesum.ledger import Ledger
+from mdrr.securesum.question import Question, spent_on
+from mdrr.securesum.roster import Roster
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
+from tests.securesum.group import QUESTION, people, roster_of
 
 PROCESSES, TIMES = 4, 25
 
@@ -45,24 +49,33 @@ def _one(work: Callable[..., Any], folder: Path, k: int, barrier: Barrier, answe
         answers.put(str(error))
 
 
+def runs(seed: int) -> Roster:
+    """A run of three people, who are always others."""
+    return roster_of(people(3, seed=seed), seed, Question.randomized(QUESTION.domain, p=0.5))
+
+
+def exact(seed: int) -> Roster:
+    """A run that asks for exact tables."""
+    return roster_of(people(3, seed=seed), seed)
+
+
 def _remember_many(folder: Path, k: int) -> None:
-    history = FileHistory(folder / "history.json")
+    history = History(folder / "history.json")
     for i in range(TIMES):
-        history.remember(frozenset((f"{k}", f"{k}-{i}")))
+        history.remember(runs(100 * k + i))
         history.begin(f"{k}-{i}")
 
 
 def _remember_the_same(folder: Path, k: int) -> None:
-    FileHistory(folder / "history.json").remember(frozenset((*"abcd", f"{k}")), apart=3)
+    History(folder / "history.json").remember(exact(k))
 
 
 def _begin_the_same(folder: Path, k: int) -> None:
-    FileHistory(folder / "history.json").begin("run")
+    History(folder / "history.json").begin("run")
 
 
-def _open_the_same(folder: Path, k: int) -> None:
-    ledger = SqliteLedger(folder / "ledger.db")
-    ledger.note_opening(f"batch {k}", frozenset((*"abcd", f"{k}")), b"{}", apart=3)
+def _end_the_same(folder: Path, k: int) -> None:
+    Ledger(folder / "ledger.db").end("batch", "abort" if k else "result", b"{}")
 
 
 def _keys(folder: Path, k: int) -> str:
@@ -71,10 +84,11 @@ def _keys(folder: Path, k: int) -> str:
 
 def test_what_several_processes_note_at_once_is_all_kept(tmp_path: Path) -> None:
     at_once(_remember_many, tmp_path)
-    history = FileHistory(tmp_path / "history.json")
+    history = History(tmp_path / "history.json")
     wanted = [(k, i) for k in range(PROCESSES) for i in range(TIMES)]
-    assert len(tuple(history.groups())) == len(wanted)
-    assert set(history.groups()) == {frozenset((f"{k}", f"{k}-{i}")) for k, i in wanted}
+    found = [one.run for one in history.revealed()]
+    assert len(found) == len(wanted)
+    assert set(found) == {runs(100 * k + i).digest for k, i in wanted}
     for k, i in wanted:
         with pytest.raises(ProtocolError, match="ask for a new run"):
             history.begin(f"{k}-{i}")
@@ -83,15 +97,15 @@ def test_what_several_processes_note_at_once_is_all_kept(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("work", "complaint"),
     [
-        (_remember_the_same, "differs by 2"),
+        (_remember_the_same, "answered smokes"),
         (_begin_the_same, "ask for a new run"),
-        (_open_the_same, "differs by 2"),
+        (_end_the_same, "this batch has ended already"),
     ],
 )
 def test_of_processes_that_reveal_somebody_together_one_goes_on(
     tmp_path: Path, work: Callable[..., None], complaint: str
 ) -> None:
-    SqliteLedger(tmp_path / "ledger.db").close()
+    Ledger(tmp_path / "ledger.db").close()
     found = at_once(work, tmp_path)
     assert sum(said is None for said in found) == 1
     assert sum(said is not None and complaint in said for said in found) == PROCESSES - 1
@@ -111,8 +125,8 @@ def test_keys_are_read_from_a_folder_nobody_may_write(tmp_path: Path) -> None:
 
 def test_a_lock_left_behind_locks_nothing(tmp_path: Path) -> None:
     (tmp_path / ".history.json.lock").touch()
-    FileHistory(tmp_path / "history.json").remember(frozenset("ab"))
-    assert list(FileHistory(tmp_path / "history.json").groups()) == [frozenset("ab")]
+    History(tmp_path / "history.json").remember(exact(1))
+    assert [one.run for one in History(tmp_path / "history.json").revealed()] == [exact(1).digest]
 
 
 def test_what_cannot_be_locked_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,38 +135,114 @@ def test_what_cannot_be_locked_is_said(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("mdrr.securesum.lock._wait_for", refuse)
     with pytest.raises(ProtocolError, match=r"No locks available.*disk of this machine"):
-        FileHistory(tmp_path / "history.json").remember(frozenset("ab"))
+        History(tmp_path / "history.json").remember(exact(1))
     assert not (tmp_path / "history.json").exists()
 
 
 @pytest.mark.parametrize("kind", ["memory", "file"])
-def test_a_group_too_close_to_an_earlier_one_is_not_noted(tmp_path: Path, kind: str) -> None:
-    history = MemoryHistory() if kind == "memory" else FileHistory(tmp_path / "history.json")
-    history.remember(frozenset("abcd"), apart=9)
-    with pytest.raises(ProtocolError, match="differs by 2"):
-        history.remember(frozenset("abce"), apart=3)
-    history.remember(frozenset("abce"), apart=2)
-    assert list(history.groups()) == [frozenset("abcd"), frozenset("abce")]
+def test_a_run_that_asks_again_is_not_noted(tmp_path: Path, kind: str) -> None:
+    history = History(None if kind == "memory" else tmp_path / "history.json")
+    history.remember(exact(1))
+    with pytest.raises(ProtocolError, match="answered smokes, region, age exactly"):
+        history.remember(exact(2))
+    history.remember(runs(3))
+    with pytest.raises(ProtocolError, match="answered smokes, region, age exactly"):
+        history.remember(exact(2))
+    other = Question(Domain((Attribute("x", ("a", "b")), Attribute("y", ("a", "b")))))
+    history.remember(roster_of(people(3, seed=4), 4, other))
+    assert [len(one.attributes) for one in history.revealed()] == [3, 3, 2]
+
+
+@pytest.mark.parametrize(
+    ("group", "seen", "left", "allowed"),
+    [
+        ("abc", False, "", True),
+        ("abc", True, "", False),
+        ("abcd", False, "", False),  # nobody may be new
+        ("ab", False, "", False),  # nor missing
+        ("ab", False, "c", True),
+        ("ab", False, "cd", True),
+        ("ab", True, "c", False),
+        ("a", False, "c", False),
+        ("a", False, "bc", True),
+        ("abd", False, "c", False),
+        ("", False, "", False),
+    ],
+)
+def test_only_the_very_same_people_run_again_but_for_those_who_left(
+    group: str, seen: bool, left: str, allowed: bool
+) -> None:
+    earlier = Revealed("run", ("x",), None, tuple("abc"), seen, tuple(left))
+    assert earlier.allows(frozenset(group)) is allowed
+
+
+def test_what_a_party_spent_adds_up_and_an_exact_run_is_infinite() -> None:
+    history = History()
+    assert history.spent() == 0.0
+    history.remember(runs(1))
+    history.remember(runs(2))
+    each = spent_on(runs(1).terms.question)
+    assert each is not None
+    assert history.spent() == pytest.approx(2 * each)
+    assert [one.epsilon for one in history.revealed()] == [each, each]
+    history.remember(exact(3))
+    assert history.spent() == float("inf")
+    assert history.revealed()[2].epsilon is None
+
+
+def test_who_left_and_what_was_seen_is_noted_for_its_run_alone() -> None:
+    history, first, second = History(), runs(1), runs(2)
+    history.remember(first)
+    history.remember(second)
+    for _ in range(2):
+        history.note_left(first.digest, "a")
+    history.note_left(first.digest, "b")
+    history.note_false(second.digest, "c")
+    history.finish(second.digest)
+    noted = {one.run: (one.left, one.seen) for one in history.revealed()}
+    assert noted == {first.digest: (("a", "b"), False), second.digest: (("c",), True)}
+
+
+def test_a_randomized_run_does_not_hide_an_exact_one_that_follows_it() -> None:
+    history = History()
+    history.remember(runs(1))
+    history.remember(exact(2))
+    with pytest.raises(ProtocolError, match="answered smokes, region, age exactly"):
+        history.check(QUESTION)
+
+
+def test_shares_of_a_run_leave_once_and_another_run_may_begin() -> None:
+    history = History()
+    history.begin("1")
+    history.begin("2")
+    for run in ("1", "2"):
+        with pytest.raises(ProtocolError, match="ask for a new run"):
+            history.begin(run)
+
+
+def test_an_attribute_in_other_letters_is_the_same(tmp_path: Path) -> None:
+    history = History()
+    history.remember(exact(1))
+    upper = Question(Domain((Attribute("SMOKES", ("a", "b")), Attribute("y", ("a", "b")))))
+    with pytest.raises(ProtocolError, match="answered smokes exactly"):
+        history.remember(roster_of(people(3, seed=4), 4, upper))
 
 
 def test_history_survives_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "history.json"
-    FileHistory(path).remember(frozenset("ab"))
-    FileHistory(path).remember(frozenset("c"))
-    assert list(FileHistory(path).groups()) == [frozenset("ab"), frozenset("c")]
-    path.write_text("{")
-    with pytest.raises(ProtocolError, match="earlier groups"):
-        FileHistory(path).groups()
-
-
-def test_a_file_remembers_the_runs_it_began(tmp_path: Path) -> None:
-    FileHistory(tmp_path / "history.json").begin("a" * 64)
-    FileHistory(tmp_path / "history.json").begin("b" * 64)
+    History(path).remember(exact(1))
+    History(path).note_left(exact(1).digest, "a" * 64)
+    [kept] = History(path).revealed()
+    assert (kept.group, kept.left, kept.seen) == (exact(1).ids, ("a" * 64,), False)
+    History(path).finish(exact(1).digest)
+    assert History(path).revealed()[0].seen
+    History(path).begin("a" * 64)
     with pytest.raises(ProtocolError, match="ask for a new run"):
-        FileHistory(tmp_path / "history.json").begin("a" * 64)
-    (tmp_path / "runs.json").write_text("{")
-    with pytest.raises(ProtocolError, match="not a list of earlier runs"):
-        FileHistory(tmp_path / "history.json").begin("c" * 64)
+        History(path).begin("a" * 64)
+    for spoilt in ("{", "[]", '{"begun": [], "revealed": [{"run": 1}]}'):
+        path.write_text(spoilt)
+        with pytest.raises(ProtocolError, match="Restore it, or do not take part"):
+            History(path).revealed()
 
 
 def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:
@@ -168,21 +258,27 @@ def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: P
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_what_is_written_first_is_hidden_beside_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the same disk, so that it moves to its place in one step."""
+    path, moved, right = tmp_path / "some" / "folder" / "keys.json", [], os.replace
+
+    def watched(fresh: str, place: Path) -> None:
+        moved.append((Path(fresh), place))
+        right(fresh, place)
+
+    monkeypatch.setattr(os, "replace", watched)
+    write_atomically(path, b"secret")
+    [(fresh, place)] = moved
+    assert (fresh.parent, place) == (path.parent, path)
+    assert fresh.name.startswith(".keys.json.")
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     path.mkdir()
     with pytest.raises(OSError, match="folder"):
         write_atomically(path, b"new")
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_group_without_a_total_is_remembered_over_restarts(tmp_path: Path) -> None:
-    path, group = tmp_path / "history.json", frozenset("abcd")
-    FileHistory(path).remember(group, 3, True)
-    FileHistory(path).remember(group, 3, True)  # the first run showed no total
-    with pytest.raises(ProtocolError, match="differs by 0"):
-        FileHistory(path).remember(group, 3, False)
-    FileHistory(path).finish(group)
-    with pytest.raises(ProtocolError, match="differs by 0"):
-        FileHistory(path).remember(group, 3, True)
-    assert FileHistory(path).unfinished() == ()

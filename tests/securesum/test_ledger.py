@@ -1,138 +1,148 @@
-"""What an aggregator keeps on disk: enough to go on after a crash, and no answer."""
+"""An aggregator's notes: each batch for itself, nothing twice, all or nothing, and wiped."""
 
-import base64
-import json
+import sqlite3
 from pathlib import Path
+from threading import Thread
 
-import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.ledger import SqliteLedger
-from mdrr.securesum.message import write
-from mdrr.securesum.person import Part
-from mdrr.source import SeededSource
-from tests.securesum.aggregating import BATCH, GROUP, aggregator, finish, report
-from tests.securesum.group import organiser
+from mdrr.securesum.ledger import Ledger, Progress, Seen
+
+KEY, OTHER = b"k" * 32, b"o" * 32
 
 
-def test_after_a_restart_a_cheat_still_gets_no_second_opening(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    finish(machines)
-    back = aggregator(0, SqliteLedger(tmp_path / "ledger.sqlite"))
-    assert back.step == "opened"
-    mine = json.loads(back.receive(write(organiser(), "close", BATCH.digest, {}))[0].to_json())
-    fewer = {"reports": mine["body"]["reports"][1:]}
-    back.receive(write(GROUP.aggregators[1], "accepted", BATCH.digest, fewer))
-    assert "opened already, for another set" in str(back.aborted)
+def begun(path: Path | str = ":memory:") -> Ledger:
+    """A ledger with two batches: one of each thing in both."""
+    ledger = Ledger(path)
+    for batch, key in (("a", KEY), ("b", OTHER)):
+        ledger.offer(key, key[::-1])
+        assert ledger.secret(key, batch) == key[::-1]
+        ledger.begin(batch, key, {"key": batch.encode()})
+    return ledger
 
 
-@pytest.mark.parametrize("crash", range(0, 11, 2))
-def test_an_aggregator_killed_and_brought_back_gives_the_exact_total(
-    crash: int, tmp_path: Path
+def test_an_offer_belongs_to_the_batch_that_used_it_first() -> None:
+    ledger = Ledger(":memory:")
+    ledger.offer(KEY, b"secret")
+    ledger.offer(OTHER, b"another")
+    for _ in range(2):
+        assert ledger.secret(KEY, "a") == b"secret"
+    with pytest.raises(ProtocolError, match="this offer was used for batch a… already"):
+        ledger.secret(KEY, "b")
+    assert ledger.secret(OTHER, "b") == b"another"
+    with pytest.raises(ProtocolError, match="names an offer that is not in this folder"):
+        ledger.secret(b"unknown", "c")
+    assert ledger.secret(KEY, "a") == b"secret"  # a refusal leaves no transaction open
+
+
+def test_what_is_noted_is_never_overwritten() -> None:
+    ledger = begun()
+    assert ledger.noted("a", "key") == b"a"
+    assert ledger.noted("b", "key") == b"b"
+    assert ledger.noted("a", "job") is None
+    ledger.note("a", "job", b"1")
+    with pytest.raises(ProtocolError, match="the job of this batch was given already"):
+        ledger.note("a", "job", b"2")
+    assert (ledger.noted("a", "job"), ledger.noted("b", "job")) == (b"1", None)
+
+
+def test_a_batch_begins_with_its_key_and_its_own_digest_as_the_chain() -> None:
+    ledger = begun()
+    assert ledger.progress("a") == Progress(KEY, 0, False, "a", None)
+    assert ledger.progress("b") == Progress(OTHER, 0, False, "b", None)
+    assert ledger.progress("c") is None
+    assert Progress(KEY) == Progress(KEY, 0, False, "", None)
+
+
+def test_a_job_is_committed_whole_with_what_it_spent_and_counted() -> None:
+    ledger = begun()
+    for name in ("job", "verify", "ready"):
+        ledger.note("a", name, b"said")
+        ledger.note("b", name, b"said")
+    done = Progress(KEY, 1, True, "next", b"sum")
+    seen = [
+        Seen(b"3", 0, b"c3"), Seen(b"1", 0, b"c1"), Seen(b"2", 17, None),
+        Seen(b"4", 17, None), Seen(b"5", 19, b"c5"),
+    ]  # fmt: skip
+    ledger.commit("a", done, seen)
+    assert ledger.progress("a") == done
+    assert ledger.progress("b") == Progress(OTHER, 0, False, "b", None)
+    assert ledger.reports("a") == 5
+    assert ledger.counted("a") == [b"1", b"3"]
+    assert ledger.refused("a") == {17: 2, 19: 1}
+    assert ledger.seen("a", [b"0", b"1", b"2"]) == {b"1", b"2"}
+    assert ledger.spent("a", [b"c0", b"c1", b"c5"]) == {b"c1", b"c5"}
+    assert (ledger.reports("b"), ledger.counted("b"), ledger.refused("b")) == (0, [], {})
+    assert ledger.seen("b", [b"1"]) == ledger.spent("b", [b"c1"]) == set()
+    assert [ledger.noted("a", name) for name in ("job", "verify", "ready")] == [None, None, b"said"]
+    assert [ledger.noted("b", name) for name in ("job", "verify")] == [b"said", b"said"]
+
+
+@pytest.mark.parametrize("again", [Seen(b"1", 0, b"new"), Seen(b"2", 0, b"c1")])
+def test_no_report_and_no_credential_is_counted_twice(again: Seen) -> None:
+    ledger = begun()
+    first = Progress(KEY, 1, False, "next", b"sum")
+    ledger.commit("a", first, [Seen(b"1", 0, b"c1")])
+    with pytest.raises(sqlite3.IntegrityError):
+        ledger.commit("a", Progress(KEY, 2, True, "last", b"other"), [Seen(b"9", 0, b"c9"), again])
+    assert ledger.progress("a") == first
+    assert ledger.counted("a") == [b"1"]  # nothing of the second job
+    ledger.commit("b", Progress(OTHER, 1), [Seen(b"1", 0, b"c1")])  # another batch
+
+
+@pytest.mark.parametrize("name", ["result", "abort"])
+def test_at_the_end_everything_of_the_batch_is_wiped_but_what_it_signed(
+    tmp_path: Path, name: str
 ) -> None:
-    """Killed after `crash` reports (or after its list, or after its opening), all is sent again."""
-    path = tmp_path / "ledger.sqlite"
-    machines = [aggregator(0, SqliteLedger(path)), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            if k == crash and position == 0:
-                machines[0] = aggregator(0, SqliteLedger(path))
-                assert machines[0].people == crash
-            machines[position].receive(report(k, position))
-    if crash == 8:
-        machines[0].receive(write(organiser(), "close", BATCH.digest, {}))
-    if crash == 10:
-        finish(machines)
-    if crash >= 8:
-        machines[0] = aggregator(0, SqliteLedger(path))
-    totals, n = finish(machines)
-    assert n == 8
-    assert np.array_equal(totals, GROUP.truth)
-
-
-def test_the_ledger_holds_no_share_in_the_clear(tmp_path: Path) -> None:
-    from mdrr.securesum.person import split
-
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
+    path = tmp_path / "very" / "deep" / "ledger.sqlite"
+    ledger = begun(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    for batch in ("a", "b"):
+        ledger.commit(batch, Progress(KEY, 1, True, "next", b"sum"), [Seen(b"1", 0, b"c1")])
+    ledger.end("a", name, b"signed")
+    assert (path.parent / "ledger.sqlite-wal").stat().st_size == 0
+    assert ledger.noted("a", name) == b"signed"
+    assert ledger.noted("a", "key") is ledger.progress("a") is ledger.secret(KEY, "a") is None
+    assert (ledger.reports("a"), ledger.reports("b")) == (0, 1)
+    assert ledger.noted("b", "key") == b"b"
+    assert ledger.secret(OTHER, "b") == OTHER[::-1]
+    assert ledger.progress("b") is not None
+    for second in ("result", "abort"):
+        with pytest.raises(ProtocolError, match="this batch has ended already"):
+            ledger.end("a", second, b"other words")
+    assert ledger.noted("a", name) == b"signed"
     ledger.close()
-    stored = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
-    for k in range(8):
-        source = SeededSource(f"{k} 0")
-        shares = split(GROUP.vectors[k], BATCH, GROUP.identities[k].id, source)
-        assert not any(share in stored for share in shares)
-        assert GROUP.vectors[k].tobytes() not in stored
-    assert GROUP.identities[0].id.encode() in stored  # power: what is stored is found
+    with pytest.raises(sqlite3.ProgrammingError):
+        ledger.noted("a", name)
+    assert Ledger(path).noted("a", name) == b"signed"
 
 
-def test_an_opened_batch_leaves_no_report_on_disk(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
-    machines = [aggregator(0, ledger), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    sealed = [base64.b64decode(report(k).body["sealed"]) for k in range(8)]
-
-    def stored() -> bytes:
-        return b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
-
-    assert all(one in stored() for one in sealed)  # power: before the opening they are found
-    finish(machines)  # and then it is killed: nothing is closed, the write-ahead log stays
-    assert not any(one in stored() for one in sealed)
+def test_what_is_deleted_is_overwritten_and_what_is_written_is_on_disk(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    found = {
+        name: ledger._db.execute(f"pragma {name}").fetchone()[0]
+        for name in ("journal_mode", "synchronous", "secure_delete")
+    }
+    assert found == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
 
 
-@pytest.mark.parametrize("who", ["this one", "the other"])
-def test_an_aborted_batch_leaves_no_report_on_disk_and_opens_nothing_later(
-    who: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "ledger.sqlite"
-    machines = [aggregator(0, SqliteLedger(path)), aggregator(1)]
-    for k in range(8):
-        for position in (0, 1):
-            machines[position].receive(report(k, position))
-    close = write(organiser(), "close", BATCH.digest, {})
-    lists = [machine.receive(close)[0] for machine in machines]
-    sealed = [base64.b64decode(report(k).body["sealed"]) for k in range(8)]
-    said = machines[0 if who == "this one" else 1].expire()
-    machines[0].receive(said[0])
-    stored = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
-    assert not any(one in stored for one in sealed)
-    back = aggregator(0, SqliteLedger(path))  # its shares are gone: it must not open without them
-    assert back.receive(lists[1]) == back.receive(close) == []
-    assert back.people == 0
-    assert "no list of reports arrived in time" in str(back.aborted)
+def test_a_ledger_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun().close()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_an_opening_that_is_refused_changes_nothing() -> None:
-    """The group would otherwise count as opened, and the reports would be gone."""
-    ledger = SqliteLedger(":memory:")
-    ledger.note_opening("first", frozenset("abcd"), b"{}", apart=3)
-    ledger.add("second", Part("a", "report", b"sealed"))
-    for batch, group, why in (
-        ("first", "efgh", "the opening of this batch was given already"),
-        ("second", "abce", "differs by 2 from one that was opened"),
-    ):
-        with pytest.raises(ProtocolError, match=why):
-            ledger.note_opening(batch, frozenset(group), b"{}", apart=3)
-        assert ledger.groups() == (frozenset("abcd"),)
-        assert ledger.noted("second", "opening") is None
-        assert len(list(ledger.parts("second"))) == 1
+def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database " * 100)
+    with pytest.raises(ProtocolError, match=r"notes\.txt is not a ledger of an aggregator"):
+        Ledger(path)
 
 
-def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"not a database, but long enough to be read as one" * 30)
-    with pytest.raises(ProtocolError, match="not a ledger"):
-        SqliteLedger(tmp_path / "x")
-
-
-def test_a_ledger_is_its_owners_alone(tmp_path: Path) -> None:
-    SqliteLedger(tmp_path / "ledger.sqlite").close()
-    assert (tmp_path / "ledger.sqlite").stat().st_mode & 0o777 == 0o600
+def test_a_ledger_serves_several_threads_one_after_the_other() -> None:
+    ledger, found = begun(), []
+    thread = Thread(target=lambda: found.append(ledger.noted("a", "key")))
+    thread.start()
+    thread.join()
+    assert found == [b"a"]

@@ -1,8 +1,5 @@
-import hmac
-
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy.stats import chisquare
 
 from mdrr.errors import ProtocolError
@@ -28,6 +25,8 @@ def test_a_remainder_without_rejection_would_be_noticed() -> None:
 def test_bytes_beyond_the_last_full_multiple_are_rejected() -> None:
     drawn = ring.uniform(BytesSource(bytes([252, 251, 255, 253, 6])), 6, 2)
     assert drawn.tolist() == [251 % 6, 6 % 6]
+    two = np.array([65_000, 64_999, 65_535, 7], "<u2").tobytes()
+    assert ring.uniform(BytesSource(two), 1000, 2).tolist() == [999, 7]
 
 
 @pytest.mark.parametrize("parties", [2, 3, 255, 256, 300])
@@ -46,9 +45,23 @@ def test_every_coordinate_of_the_last_share_is_uniform() -> None:
         assert chisquare(np.bincount(column, minlength=5)).pvalue > ALARM
 
 
+def test_shares_have_the_narrowest_type_and_use_no_byte_too_many() -> None:
+    for modulus, size in ((2, 1), (256, 1), (257, 2), (65536, 2), (65537, 4), (2**32, 4)):
+        assert ring.width(modulus) == size
+        source = BytesSource(bytes(range(4 * size)))
+        drawn = ring.uniform(source, modulus, 3)
+        assert (len(drawn), drawn.dtype) == (3, np.dtype(f"<u{size}"))
+        assert source.read(size) == bytes(range(3 * size, 4 * size))
+        whole = np.frombuffer(bytes(range(3 * size)), f"<u{size}")
+        assert drawn.tolist() == (whole.astype(np.int64) % modulus).tolist()
+    assert ring.zero_shares(SeededSource(1), 255, 2).dtype == np.uint8
+    assert ring.zero_shares(SeededSource(1), 256, 2).dtype == np.uint16
+
+
 def test_sums_are_reduced() -> None:
     rows = np.full((300, 3), 300, np.uint16)
     assert ring.add(rows, 301).tolist() == [300 * 300 % 301] * 3
+    assert ring.add(rows, 301).dtype == np.uint16
 
 
 @pytest.mark.parametrize("modulus", [2, 256, 257, 65536, 65537, 2**32])
@@ -60,60 +73,22 @@ def test_packing_reads_back(modulus: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "message"), [(b"\x06\x01", "not reduced"), (b"\x01", "takes 2 bytes")]
+    ("data", "message"),
+    [
+        (b"\x06\x01", "6: it was not reduced"),
+        (b"\x01\xff", "6: it was not reduced"),
+        (b"\x01", "takes 2 bytes, these are 1"),
+        (b"\x01\x01\x01", "takes 2 bytes, these are 3"),
+    ],
 )
 def test_unreduced_or_short_vectors_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         ring.unpack(data, 6, 2)
+    with pytest.raises(ProtocolError, match="1000: it was not reduced"):
+        ring.unpack(np.array([999, 1000], "<u2").tobytes(), 1000, 2)
 
 
 @pytest.mark.parametrize("modulus", [-1, 0, 1, 2**32 + 1])
 def test_impossible_moduli_are_refused(modulus: int) -> None:
     with pytest.raises(ProtocolError, match="not between"):
         ring.width(modulus)
-
-
-@pytest.mark.parametrize(
-    ("people", "bits"), [(1, 16), (65_535, 16), (65_536, 32), (2**32 - 1, 32), (2**32, 64)]
-)
-def test_the_ring_holds_every_count(people: int, bits: int) -> None:
-    assert ring.ring_bits(people) == bits
-
-
-@pytest.mark.parametrize("people", [0, 2**64])
-def test_uncountable_groups_are_refused(people: int) -> None:
-    with pytest.raises(ProtocolError, match="cannot be counted"):
-        ring.ring_bits(people)
-
-
-@pytest.mark.parametrize("bits", ring.BITS)
-def test_masks_are_uniform_in_every_byte_and_depend_on_seed_and_context(bits: int) -> None:
-    masks = [
-        ring.expand(seed, context, bits, 4000)
-        for seed in (bytes(32), b"\x01" + bytes(31))
-        for context in (b"a", b"b")
-    ]
-    assert len({mask.tobytes() for mask in masks}) == 4
-    for k in range(bits // 8):
-        column = masks[0].view(np.uint8).reshape(-1, bits // 8)[:, k]
-        assert chisquare(np.bincount(column, minlength=256)).pvalue > ALARM
-
-
-def test_seeds_have_32_bytes_and_rings_are_known() -> None:
-    with pytest.raises(ProtocolError, match="32 bytes"):
-        ring.expand(b"short", b"", 16, 1)
-    with pytest.raises(ProtocolError, match="not offered"):
-        ring.ring_type(8)
-
-
-def test_a_mask_is_hkdf_and_aes_in_counter_mode_as_the_specification_says() -> None:
-    """Computed again from HMAC (RFC 5869) and single AES blocks."""
-    seed, context = bytes(range(32)), b"some context"
-    prk = hmac.digest(b"mdrr securesum/1 mask", seed, "sha256")
-    key = hmac.digest(prk, context + b"\x01", "sha256")
-    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
-    stream = block.update(b"".join(k.to_bytes(16, "big") for k in range(4)))
-    for bits in ring.BITS:
-        cells = 64 * 8 // bits
-        wanted = np.frombuffer(stream, f"<u{bits // 8}")
-        assert np.array_equal(ring.expand(seed, context, bits, cells), wanted)

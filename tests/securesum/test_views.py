@@ -12,15 +12,12 @@ import numpy.typing as npt
 import pytest
 from scipy.stats import chisquare
 
-from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
 from mdrr.securesum.message import Message
 from mdrr.securesum.paper import Dealer
-from mdrr.securesum.person import make_report, open_share, read_part, split
 from mdrr.securesum.shares import read_share
-from mdrr.securesum.simulate import run_paper
-from mdrr.source import BytesSource, SeededSource, Source
-from tests.securesum.group import QUESTION, Group
+from mdrr.source import SeededSource, Source
+from tests.securesum.group import QUESTION, Group, run_paper
 
 ALARM = 1e-5
 RUNS = 25
@@ -153,81 +150,3 @@ def test_an_unreduced_share_is_refused() -> None:
 
 
 Expander = Callable[[bytes, bytes, int, int], ring.Vector]
-
-
-def bytes_of_first_share(expand: Expander, runs: int = 400) -> npt.NDArray[np.uint8]:
-    """The vector share of one person over many runs: uint8 (runs, cells, 2)."""
-    group = Group(4)
-    batch = group.batch
-    rows = [
-        split(group.vectors[0], batch, group.identities[0].id, SeededSource(f"s{run}"), expand)[0]
-        for run in range(runs)
-    ]
-    return np.frombuffer(b"".join(rows), np.uint8).reshape(runs, -1, 2)
-
-
-def test_what_one_aggregator_holds_is_uniform_in_every_byte() -> None:
-    seen = bytes_of_first_share(ring.expand)
-    for k in (0, 1):
-        assert uniform(seen[:, :, k].ravel().astype(np.int64), 256) > ALARM
-    ones = np.flatnonzero(Group(4).vectors[0])
-    assert uniform(seen[:, ones, 0].ravel().astype(np.int64), 256) > ALARM
-
-
-def no_mask(seed: bytes, context: bytes, bits: int, cells: int) -> ring.Vector:
-    return np.zeros(cells, ring.ring_type(bits))
-
-
-def small_mask(seed: bytes, context: bytes, bits: int, cells: int) -> ring.Vector:
-    return ring.expand(seed, context, bits, cells) % np.uint16(1000)
-
-
-@pytest.mark.parametrize("bug", [no_mask, small_mask])
-def test_a_mask_that_does_not_cover_the_ring_is_found(bug: Expander) -> None:
-    seen = bytes_of_first_share(bug)
-    assert min(uniform(seen[:, :, k].ravel().astype(np.int64), 256) for k in (0, 1)) < ALARM
-
-
-@pytest.mark.parametrize("operators", [("A", "B"), ("A", "B", "C")])
-def test_every_aggregator_but_the_first_gets_32_bytes_of_the_source_to_itself(operators) -> None:
-    """A seed shared by two would let one of them and the first aggregator read the answer."""
-    group = Group(4, minimum=4, operators=operators)
-    batch, person = group.batch, group.identities[0].id
-    given = SeededSource(1).read(32 * (len(operators) - 1))
-    source = BytesSource(given)
-    seeds = split(group.vectors[0], batch, person, source)[1:]
-    assert b"".join(seeds) == given
-    assert {len(seed) for seed in seeds} == {32}
-
-
-def test_a_mask_reused_between_people_is_found() -> None:
-    """With masks bound to the person, equal seeds give unrelated shares; unbound, equal ones."""
-    group = Group(4)
-    batch = group.batch
-
-    def difference(expand: Expander) -> View:
-        shares = [
-            np.frombuffer(
-                split(group.vectors[k], batch, group.identities[k].id, SeededSource(1), expand)[0],
-                np.uint16,
-            )
-            for k in (0, 1)
-        ]
-        return (shares[0] - shares[1]).astype(np.int64) % 256
-
-    def unbound(seed: bytes, context: bytes, bits: int, cells: int) -> ring.Vector:
-        return ring.expand(seed, b"", bits, cells)
-
-    assert np.count_nonzero(difference(unbound)) <= 6  # only where the answers differ
-    assert np.count_nonzero(difference(ring.expand)) > 15
-
-
-def test_a_share_read_with_the_wrong_expansion_gives_no_number() -> None:
-    group = Group(4)
-    batch = group.batch
-    message = make_report(group.identities[0], batch, group.vectors[0], SeededSource(1))[1]
-    part = read_part(message, batch, batch.ids[1])
-    right = open_share(part, batch, group.aggregators[1])
-    assert not np.array_equal(open_share(part, batch, group.aggregators[1], no_mask), right)
-    with pytest.raises(ProtocolError, match="does not open"):
-        open_share(part, batch, Group(4, seed=1).aggregators[1])

@@ -1,6 +1,9 @@
 """Canonical JSON and strict reading: one spelling, and nothing read that could not be written."""
 
+import hashlib
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +14,9 @@ from mdrr.errors import ProtocolError
 from mdrr.securesum import keys
 from mdrr.securesum.abort import Abort
 from mdrr.securesum.keys import Identity, Public, check_signature, seal
-from mdrr.securesum.message import KINDS, Message, write
-from mdrr.securesum.wire import Fields, canonical, parse
-from mdrr.source import SeededSource
+from mdrr.securesum.message import KINDS, Message, check_signed, write
+from mdrr.securesum.wire import Fields, canonical, digest, parse
+from mdrr.source import BytesSource, SeededSource
 
 ME = Identity.generate(SeededSource("me"))
 VALUES = st.recursive(
@@ -77,29 +80,144 @@ def test_floats_that_are_not_numbers_cannot_be_written() -> None:
         canonical({"x": float("nan")})
 
 
+FIELDS: dict[str, Any] = {"n": 3, "t": "abc", "b": "AAE=", "l": [1, 2], "yes": True, "none": None}
+HASHES = {"h": "0f" * 32, "two": ["0f" * 32, "1e" * 32], "to": None, "m": {"a": 1}}
+
+
 @pytest.mark.parametrize(
     ("read", "reason"),
     [
-        (lambda f: f.text("n"), "must be text"),
-        (lambda f: f.text("t", 2), "at most 2"),
-        (lambda f: f.hash("t"), "hex"),
-        (lambda f: f.integer("n", 5, 9), "from 5 to 9"),
-        (lambda f: f.integer("yes", 0, 9), "integer"),
-        (lambda f: f.data("n"), "base64"),
-        (lambda f: f.data("b", 7), "7 bytes"),
-        (lambda f: f.array("n", 3), "list"),
-        (lambda f: f.array("l", 1), "at most 1"),
-        (lambda f: f.hashes("l", 5), "digests"),
-        (lambda f: f.mapping("l"), "object"),
-        (lambda f: f.nothing("n"), "null in this version"),
-        (lambda f: f.text("absent"), "has no 'absent'"),
-        (lambda f: f.finish(), "unknown field 'b'"),
+        (lambda f: f.text("n"), "'n' of a thing must be text of at most 1000 characters"),
+        (lambda f: f.text("t", 2), "'t' of a thing must be text of at most 2 characters"),
+        (lambda f: f.hash("t"), "'t' of a thing must be 64 lower-case hex digits"),
+        (lambda f: f.hash("n"), "'n' of a thing must be 64 lower-case hex digits"),
+        (lambda f: f.optional_hash("t"), "'t' of a thing must be 64 lower-case hex digits"),
+        (lambda f: f.optional_hash("absent"), "a thing has no 'absent'"),
+        (lambda f: f.integer("n", 4, 9), "'n' of a thing must be an integer from 4 to 9"),
+        (lambda f: f.integer("n", 0, 2), "'n' of a thing must be an integer from 0 to 2"),
+        (lambda f: f.integer("yes", 0, 9), "'yes' of a thing must be an integer from 0 to 9"),
+        (lambda f: f.data("n"), "'n' of a thing must be base64"),
+        (lambda f: f.data("t"), "'t' of a thing must be base64"),
+        (lambda f: f.data("b", 7), "'b' of a thing must be 7 bytes in base64"),
+        (lambda f: f.data("b", 0), "'b' of a thing must be 0 bytes in base64"),
+        (lambda f: f.array("n", 3), "'n' of a thing must be a list of at most 3"),
+        (lambda f: f.array("l", 1), "'l' of a thing must be a list of at most 1"),
+        (lambda f: f.hashes("l", 5), "'l' of a thing must be a list of digests"),
+        (lambda f: f.mapping("l"), "'l' of a thing must be a JSON object"),
+        (lambda f: f.text("absent"), "a thing has no 'absent'"),
+        (lambda f: f.finish(), "a thing has an unknown field 'b'"),
     ],
 )
 def test_every_field_is_read_with_its_type(read: Any, reason: str) -> None:
-    fields = Fields({"n": 3, "t": "abc", "b": "AAE=", "l": [1, 2], "yes": True}, "a thing")
-    with pytest.raises(ProtocolError, match=reason):
-        read(fields)
+    with pytest.raises(ProtocolError) as refused:
+        read(Fields(FIELDS, "a thing"))
+    assert str(refused.value) == reason
+
+
+def test_every_field_is_read_up_to_its_limit_and_only_once() -> None:
+    fields = Fields({**FIELDS, **HASHES}, "a thing")
+    assert fields.text("t", 3) == "abc"
+    assert fields.integer("n", 3, 3) == 3
+    assert fields.data("b", 2) == b"\x00\x01"
+    assert fields.array("l", 2) == [1, 2]
+    assert fields.hash("h") == "0f" * 32
+    assert fields.hashes("two", 2) == ("0f" * 32, "1e" * 32)
+    assert (fields.optional_hash("none"), fields.optional_hash("to")) == (None, None)
+    assert fields.mapping("m") == {"a": 1}
+    with pytest.raises(ProtocolError, match="has no 't'"):
+        fields.text("t")
+    with pytest.raises(ProtocolError, match="unknown field 'yes'"):
+        fields.finish()
+    assert Fields({"t": "x" * 1000}, "a thing").text("t") == "x" * 1000
+    for what in ([], "text", None):
+        with pytest.raises(ProtocolError, match="a thing must be a JSON object"):
+            Fields(what, "a thing")  # type: ignore[arg-type]
+    with pytest.raises(ProtocolError, match="must be 64 lower-case"):
+        Fields({"h": "0f" * 32 + "\n"}, "a thing").hash("h")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ('{"a": 1, "a": 2}', "a message gives one key twice"),
+        ('{"a": NaN}', "a message contains NaN"),
+        ('{"a": -Infinity}', "a message contains -Infinity"),
+        ("[]", "a message is a JSON object"),
+        ("{", "a message is not JSON"),
+    ],
+)
+def test_what_is_not_one_plain_object_is_refused_with_its_reason(data: str, reason: str) -> None:
+    with pytest.raises(ProtocolError) as refused:
+        parse(data)
+    assert str(refused.value) == reason
+
+
+def test_a_message_says_to_whom_it_goes_whatever_its_body_says() -> None:
+    message = write(ME, "accept", "0" * 64, {"a": 1, "to": 2}, "ab" * 32)
+    assert message.to_json() == canonical(json.loads(message.to_json()))
+    assert Message.from_json(message.to_json()) == message
+    assert Message.from_json(message.to_json()).to == "ab" * 32
+    spelt = hashlib.sha256(canonical(message.content)).hexdigest()
+    assert message.digest == digest(message.content) == spelt
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "mdrr securesum/2"},
+        {"kind": "gossip"},
+        {"run": "0" * 63},
+        {"from": "0" * 63},
+        {"to": "everybody"},
+        {"body": []},
+        {"signature": "AAAA"},
+        {"more": 1},
+    ],
+)
+def test_a_message_with_one_wrong_field_is_refused(change: dict[str, Any]) -> None:
+    good = json.loads(write(ME, "accept", "0" * 64, {}).to_json())
+    assert Message.from_json(json.dumps(good)).signed_by(ME.public.signing)
+    with pytest.raises(ProtocolError):
+        Message.from_json(json.dumps({**good, **change}))
+    if "more" not in change:
+        del good[next(iter(change))]
+        with pytest.raises(ProtocolError, match="a message has no"):
+            Message.from_json(json.dumps(good))
+
+
+def test_only_the_owner_of_the_key_has_signed_and_only_this() -> None:
+    other = Identity.generate(SeededSource("other"))
+    said = write(ME, "terms", "0" * 64, {"a": 1})
+    assert said.signed_by(ME.public.signing)
+    assert not said.signed_by(other.public.signing)
+    stolen = replace(said, sender=other.id, _canonical=b"")
+    assert not stolen.signed_by(ME.public.signing)  # her signature, another name
+    assert not stolen.signed_by(other.public.signing)
+    for field in ({"kind": "batch"}, {"run": "1" * 64}, {"to": "2" * 64}, {"body": {"a": 2}}):
+        assert not replace(said, _canonical=b"", **field).signed_by(ME.public.signing)
+    with pytest.raises(ProtocolError, match="64 bytes"):
+        replace(said, signature=said.signature[:-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "run", "wanted", "reason"),
+    [
+        ("terms", "0" * 64, None, ""),
+        ("terms", "0" * 64, ME.id, ""),
+        ("terms", "0" * 64, "1" * 64, f"organiser {ME.id}, not from {'1' * 64}"),
+        ("batch", "0" * 64, ME.id, "signature under the batch is not valid"),
+        ("terms", "1" * 64, ME.id, "signature under the terms is not valid"),
+    ],
+)
+def test_what_an_organiser_signed_is_of_its_kind_and_its_run(
+    kind: str, run: str, wanted: str | None, reason: str
+) -> None:
+    said = write(ME, "terms", "0" * 64, {})
+    other = Identity.generate(SeededSource("other")).public
+    with pytest.raises(ProtocolError, match="signature under the terms is not valid"):
+        check_signed(said, "terms", other.signing, "0" * 64, None)
+    with pytest.raises(ProtocolError, match=reason) if reason else nullcontext():
+        check_signed(said, kind, ME.public.signing, run, wanted)
 
 
 def test_keys_seals_and_signatures() -> None:
@@ -116,18 +234,64 @@ def test_keys_seals_and_signatures() -> None:
             identity.unseal(data, context)
     assert not check_signature(other.public.signing, b"x", ME.sign(b"x"))
     assert Public.from_dict(ME.public.to_dict()) == ME.public
-    for make in (lambda: Public(b"", b""), lambda: Identity(b"", b"")):
-        with pytest.raises(ProtocolError, match="32 bytes"):
-            make()
-    with pytest.raises(ProtocolError, match="200 characters"):
-        Public(bytes(32), bytes(32), "x" * 201)
+    for kind in (Public, Identity):
+        for one, two in ((31, 32), (32, 31), (33, 32), (32, 33)):
+            with pytest.raises(ProtocolError, match="32 bytes"):
+                kind(b"\x09" * one, b"\x09" * two)
+    for operator in ("x" * 201, 3):
+        with pytest.raises(ProtocolError, match="200 characters"):
+            Public(ME.public.signing, ME.public.sealing, operator)  # type: ignore[arg-type]
+
+
+def test_keys_come_from_the_source_and_keep_their_operator() -> None:
+    made = Identity.generate(BytesSource(bytes(range(64))), "x" * 200)
+    assert (made.signing_secret, made.sealing_secret) == (bytes(range(32)), bytes(range(32, 64)))
+    assert check_signature(made.public.signing, b"x", made.sign(b"x"))
+    assert made.unseal(seal(b"x", made.public.sealing, b""), b"") == b"x"
+    assert made.operator == made.public.operator == "x" * 200
+    assert made.public.id == made.id == hashlib.sha256(made.public.signing).hexdigest()
+    written = made.public.to_dict()
+    assert Public.from_dict(written) == made.public  # type: ignore[arg-type]
+    assert Identity.generate(SeededSource(1)).public.operator == ""
+    for change in ({"signing": "AAAA"}, {"sealing": "AAAA"}, {"operator": "x" * 201}, {"more": 1}):
+        with pytest.raises(ProtocolError, match="a member"):
+            Public.from_dict({**written, **change})
+
+
+def test_a_signature_of_another_length_or_key_is_no_signature() -> None:
+    assert check_signature(ME.public.signing, b"x", ME.sign(b"x"))
+    assert not check_signature(ME.public.signing, b"y", ME.sign(b"x"))
+    assert not check_signature(ME.public.signing, b"x", b"short")
+    assert not check_signature(b"short", b"x", ME.sign(b"x"))
 
 
 def test_an_abort_says_where_why_and_who() -> None:
-    abort = Abort("share", "no message arrived in time", tuple(f"{k:064x}" for k in range(7)))
-    assert str(abort).startswith("stopped at step 'share': no message arrived in time (0000")
-    assert "and 2 more" in str(abort)
-    assert Abort.from_dict(abort.to_dict()) == abort
+    names = tuple(f"{k:012x}".ljust(64, "f") for k in range(7))
+    told = "stopped at step 'share': nobody came"
+    six, last = (
+        ", ".join(name[:12] for name in names[:5]),
+        "; so says abcdefabcdef, who ended the run",
+    )
+    by = "abcdef" * 5
+    assert str(Abort("share", "nobody came")) == told
+    assert str(Abort("share", "nobody came", names[:1])) == f"{told} (000000000000)"
+    assert str(Abort("share", "nobody came", names[:5])) == f"{told} ({six})"
+    assert str(Abort("share", "nobody came", names[:6])) == f"{told} ({six} and 1 more)"
+    assert str(Abort("share", "nobody came", names)) == f"{told} ({six} and 2 more)"
+    assert str(Abort("share", "nobody came", (), by)) == told + last
+    assert str(Abort("share", "nobody came", names, by)) == f"{told} ({six} and 2 more){last}"
+    error = Abort("share", "nobody came").error
+    assert (str(error), error.abort) == (told, Abort("share", "nobody came"))
+
+
+def test_an_abort_travels_with_a_reason_of_bounded_length() -> None:
+    abort = Abort("s" * 40, "r" * 1001, ("0f" * 32,), "by")
+    written = abort.to_dict()
+    assert written == {"step": "s" * 40, "reason": "r" * 1000, "who": ["0f" * 32]}
+    assert Abort.from_dict(written) == Abort("s" * 40, "r" * 1000, ("0f" * 32,))
+    for change in ({"step": "s" * 41}, {"reason": "r" * 1001}, {"who": ["x"]}, {"more": 1}):
+        with pytest.raises(ProtocolError, match=r"(^| of )an abort (must|has)"):
+            Abort.from_dict({**written, **change})
 
 
 @pytest.mark.parametrize("depth", [300, 980, 990, 995, 2000, 100_000])

@@ -21,9 +21,8 @@ QUIETLY = {"suppress_health_check": list(HealthCheck), "deadline": None}
 class Place:
     """A running collector and surveys in every state; fresh ones for requests that move them."""
 
-    def __init__(self, address: str, store: Store) -> None:
-        self.address, self.store = address, store
-        self.key = new_signing_key()
+    def __init__(self, address: str, store: Store, key: bytes) -> None:
+        self.address, self.store, self.key = address, store, key
         self.survey, self.token = self.new("open")
         self.kept = {state: self.new(state) for state in ("draft", "open", "blind", "closed")}
 
@@ -48,10 +47,15 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    url = f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/answers.db"
-    with running(url) as (address, store):
-        yield Place(address, store)
+def key():
+    return new_signing_key()
+
+
+@pytest.fixture
+def place(tmp_path, key):
+    """Each test has its own: all that it holds is checked again and again."""
+    with running(f"sqlite:///{tmp_path}/answers.db") as (address, store):
+        yield Place(address, store, key)
 
 
 def call(case, address):
@@ -191,7 +195,7 @@ def test_broken_requests_to_sign_are_refused_or_use_one_invitation(place, data):
     """What is signed uses an invitation, once; what is refused leaves everything as it was."""
     from cryptography.hazmat.primitives.serialization import load_der_public_key
 
-    survey, _ = place.kept["blind"]
+    survey, _token = place.kept["blind"]
     n = load_der_public_key(place.store.need(survey).blind_key).public_numbers().n
     (fresh,) = place.store.invite(survey, 1)
     blinded = data.draw(numbers(n).map(to_text) | VALUES, label="blinded")

@@ -2,74 +2,81 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Option
 
+from mdrr.cli.batch import (
+    Closes,
+    Invitation,
+    MinimumOfInvited,
+    OrganiserId,
+    PairEpsilon,
+    Patience,
+    PlainHttp,
+    Purpose,
+    SurveyName,
+    aggregate,
+    batch,
+    begin,
+    closing_time,
+    hand_out,
+    needs,
+    offer,
+    relay,
+    report,
+    result,
+    show_assessment,
+    show_opened,
+)
 from mdrr.cli.guard import Listed
 from mdrr.cli.options import AsJson
-from mdrr.cli.screen import note, print_answer, print_json, print_table, print_text, step
+from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
+    from mdrr.securesum.roster import Roster
     from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.client import RelayClient
-    from mdrr.securesum.transport.roles import Outcome
-    from mdrr.securesum.ways import Assessment
+    from mdrr.securesum.transport.remote import RemotePost
 
-EXAMPLE = "mdrr securesum demo --n 30 --mode paper"
+EXAMPLE = "mdrr securesum demo --n 30 --mode aggregators"
+_RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
+_BATCH = f"{_RELAY} --organiser ID"
 EXAMPLES = {
     "demo": EXAMPLE,
-    "relay": "mdrr securesum relay --survey adult --mode paper --n 30 --key organiser.key",
-    "party": "mdrr securesum party --relay http://127.0.0.1:8765 --organiser ID --record me.json "
-    "--state me",
-    "aggregator": "mdrr securesum aggregator --relay http://127.0.0.1:8765 --organiser ID "
-    "--state agg --operator INE",
+    "offer": "mdrr securesum offer --state agg1 --operator INE --out agg1.json",
+    "batch": "mdrr securesum batch --survey adult --invite 200 --offer agg1.json --offer agg2.json "
+    "--key organiser.key --out batch",
+    "relay": "mdrr securesum relay --batch batch/relay --database sqlite:///relay.db",
+    "report": f"mdrr securesum report {_BATCH} --invitation TOKEN --record me.json --state me",
+    "aggregate": f"mdrr securesum aggregate {_BATCH} --state agg1",
+    "result": f"mdrr securesum result {_BATCH} --state me",
+    "group": "mdrr securesum group --survey adult --invite 12 --key organiser.key --out group",
+    "organise": f"mdrr securesum organise {_RELAY} --key organiser.key "
+    "--invitations group/invitations.txt",
+    "party": f"mdrr securesum party {_BATCH} --invitation TOKEN --record me.json --state me",
 }
 
 Mode = Annotated[
     Literal["paper", "aggregators"],
     Option(help="paper: people send shares to each other; aggregators: to two or three servers."),
 ]
-PairEpsilon = Annotated[
-    float | None,
-    Option(
-        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
-    ),
-]
 Minimum = Annotated[int, Option(help="Reveal no total of fewer people.")]
-RelayUrl = Annotated[str, Option("--relay", help="Address of the relay.")]
-OrganiserId = Annotated[
-    str | None,
-    Option("--organiser", help="The organiser's id, which you got from someone you trust."),
+RunUrl = Annotated[
+    str, Option("--relay", help="Address of the group, as 'mdrr securesum relay' prints it.")
 ]
-Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
-PlainHttp = Annotated[
-    bool,
-    Option("--plain-http", help="Take http:// to another machine too; others see who takes part."),
-]
-Aggregators = Annotated[
-    list[str] | None,
-    Option(
-        "--aggregator",
-        metavar="ID",
-        help="Only this aggregator, by the id its operator publishes; repeatable. Default: any.",
-    ),
-]
-
 securesum = typer.Typer(
     cls=Listed, help="Measure dependences by secure sums: nobody sees another's answers."
 )
 
 
-@securesum.command(epilog=f"\b\nExample: {EXAMPLES['demo']}")
 def demo(
     n: Annotated[int, Option("--n", "-n", help="How many people, one process each.")] = 30,
-    mode: Mode = "paper",
+    mode: Mode = "aggregators",
     epsilon: PairEpsilon = None,
     minimum: Minimum = 3,
     max_cells: Annotated[int, Option(help="T_v: most combinations a cluster may have.")] = 100,
@@ -84,7 +91,7 @@ def demo(
 
     import numpy as np
 
-    _require("uvicorn", "fastapi", "httpx")
+    needs("uvicorn", "fastapi", "httpx")
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
@@ -102,11 +109,11 @@ def demo(
     totals = np.asarray(answer["totals"], np.int64)
     if not question.matrices and not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
-    note(answer["note"])
+    note(answer["note"] or "")
     found = assess(question, totals, answer["n"])
     clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
     if not as_json:
-        _show_assessment(found, clusters)
+        show_assessment(found, clusters)
         return
     print_json(
         {
@@ -118,187 +125,149 @@ def demo(
     )
 
 
-@securesum.command(epilog=f"\b\nExample: {EXAMPLES['relay']}")
-def relay(
-    n: Annotated[int, Option("--n", "-n", help="How many people to wait for.")],
+def group(
+    invite: Annotated[int, Option(help="How many people to invite.")],
     key: Annotated[Path, Option(help="File of the organiser's keys; it is made if there is none.")],
-    survey: Annotated[
-        str, Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
-    ] = "adult",
-    mode: Mode = "aggregators",
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write to; it must not exist.")],
+    survey: SurveyName = "adult",
     epsilon: PairEpsilon = None,
-    minimum: Minimum = 10,
-    apart: Annotated[
-        int | None,
-        Option(help="Two revealed groups must differ by this many people. Default: the minimum."),
-    ] = None,
-    aggregators: Annotated[
-        int | None, Option(help="How many aggregators to wait for. Default: those named, else 2.")
-    ] = None,
-    aggregator: Aggregators = None,
-    purpose: Annotated[str, Option(help="What the answers are for; everyone sees it.")] = "",
-    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 8765,
-    patience: Annotated[
-        float, Option(help="Seconds after which a batch closes with what has arrived.")
-    ] = 3600.0,
+    minimum: MinimumOfInvited = None,
+    closes: Closes = None,
+    purpose: Purpose = "",
 ) -> None:
-    """Organise a secure sum and relay its messages. Prints the address and the organiser's id."""
-    from mdrr.securesum.ask import read_domain
-    from mdrr.securesum.organiser import Organiser
-    from mdrr.securesum.question import Question, randomized_in_all
-    from mdrr.securesum.terms import make_terms
-    from mdrr.securesum.transport.keyfile import load_or_make
-    from mdrr.source import SystemSource
+    """Sign what a small group is asked, without a network, and make its invitations."""
+    from mdrr.securesum.folder import make_group
 
-    _require("uvicorn", "fastapi")
-    from mdrr.securesum.transport.listening import listen, serve
-    from mdrr.securesum.transport.relay import Relay
-
-    asked = read_domain(survey)
-    question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
-    source = SystemSource()
-    leader = load_or_make(key, source)
-    terms = make_terms(
-        mode, question, leader, source,
-        wanted=n, minimum=minimum, apart=apart, purpose=purpose,
+    leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
+    terms, folder = make_group(
+        leader, question, tokens, source,
+        closes=closing_time(closes), minimum=minimum, purpose=purpose,
     )  # fmt: skip
-    organiser = Organiser(leader, terms, aggregators=aggregators, pins=aggregator or None)
-    bound = listen(host, port)
-    url = f"http://{host}:{bound.getsockname()[1]}"
-    print(json.dumps({"url": url, "organiser": leader.id, "terms": terms.digest}), flush=True)
-    relayed = Relay(organiser, patience=patience)
-    if mode == "aggregators":
-        step(
-            "To close the batch before everybody has reported (keep this to yourself): "
-            f"curl -X POST -H 'Authorization: Bearer {relayed.token}' {url}/v1/close"
-        )
-    serve(relayed, bound)
+    hand_out(folder, tokens, out, leader.id)
+    step(f"Nothing opens for fewer than {terms.minimum} of {terms.people}. Closes {terms.closing}.")
+    print_json({"group": terms.digest, "organiser": leader.id})
 
 
-@securesum.command(epilog=f"\b\nExample: {EXAMPLES['party']}")
-def party(
-    relay: RelayUrl,
-    record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
-    state: Annotated[Path, Option(help="Folder for your keys and the groups you were in.")],
-    organiser: OrganiserId = None,
-    roster: Annotated[
-        str | None, Option(help="Accept only the roster (or batch) with this digest.")
-    ] = None,
-    aggregator: Aggregators = None,
-    minimum: Annotated[
-        int,
-        Option(
-            help="Take part only among this many people or more; groups you were in must differ "
-            "by as many."
-        ),
-    ] = 3,
+def organise(
+    relay: RunUrl,
+    key: Annotated[Path, Option(help="File of the organiser's keys, as given to 'group'.")],
+    invitations: Annotated[Path, Option(help="File of the invitations that 'group' made.")],
     patience: Patience = 600.0,
     plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Contribute your answers to a secure sum; in paper mode, see the total."""
-    _require("httpx")
-    from mdrr.securesum.ask import read_record, record_codes
-    from mdrr.securesum.history import FileHistory
-    from mdrr.securesum.roster import read_pins
+    """Check who joins a small group, and sign the list when all are there or it closes."""
+    needs("httpx")
+    from mdrr.securesum.member import attend
+    from mdrr.securesum.organiser import Organiser
     from mdrr.securesum.transport.keyfile import load_or_make
-    from mdrr.securesum.transport.roles import run_party, run_person
     from mdrr.source import SystemSource
 
-    pins = read_pins(aggregator) if aggregator else None
-    answers = read_record(record)  # before anybody hears of her
-    source = SystemSource()
-    identity = load_or_make(state / "keys.json", source)
-    client, terms = _join(relay, identity.id, organiser, patience, plain_http)
-    if terms.minimum < minimum:
-        raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
-    if pins is not None and terms.mode != "aggregators":
-        raise ProtocolError("a run in paper mode has no aggregators; you named some")
-    step(f"Purpose: {terms.purpose or 'not stated'}.")
-    step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
-    codes = record_codes(answers, terms.question.domain, record)
-    part = (client, identity, lambda question: question.encode(codes, source), source, terms)
-    if terms.mode == "paper":
-        history = FileHistory(state / "history.json")
-        outcome = run_party(*part, history=history, minimum=minimum, roster_digest=roster, say=step)
-        _show_outcome(outcome, as_json)
-        return
-    batch = run_person(*part, batch_digest=roster, pins=pins, say=step)
-    trust = batch.trust if pins is None else batch.pinned_trust
-    print_answer(
-        {"reported": True, "bytes_sent": client.sent, "trust": trust},
-        f"Reported ({client.sent:,} bytes sent). {trust}",
-        as_json=as_json,
-    )
+    if not key.exists():
+        raise ProtocolError(f"there is no key file {key}. Give the one of 'mdrr securesum group'")
+    leader = load_or_make(key, SystemSource())
+    with _group_at(relay, leader.id, patience, plain_http) as (post, terms):
+        machine = Organiser(leader, terms, invitations.read_text().split(), post)
+        step(f"{terms.people} people are invited. The list is signed when all have come, or at "
+             f"{terms.closing} if {terms.minimum} have.")  # fmt: skip
+        attend(machine, patience=patience)
+    for why in machine.refused:
+        step(f"Refused: {why}.")
+    if machine.absent:
+        step(f"Not here: invitations {', '.join(map(str, machine.absent))} of {invitations}.")
+    if machine.aborted is not None:
+        raise machine.aborted.error
+    roster = machine.frozen
+    assert roster is not None
+    came = {name: machine.invitation_of(name) for name in roster.ids}
+    fields = {"roster": roster.digest, "members": came, "absent": list(machine.absent)}
+    rows = "\n".join(f"{name[:12]}  invitation {number}" for name, number in came.items())
+    print_answer(fields, f"Roster of {len(came)} parties: {roster.digest}\n{rows}", as_json=as_json)
 
 
-@securesum.command(epilog=f"\b\nExample: {EXAMPLES['aggregator']}")
-def aggregator(
-    relay: RelayUrl,
-    state: Annotated[Path, Option(help="Folder for keys and ledger; keep it over restarts.")],
-    operator: Annotated[str, Option(help="The organisation that runs this aggregator.")],
-    organiser: OrganiserId = None,
-    minimum: Minimum = 3,
-    patience: Patience = 3600.0,
+def party(
+    relay: RunUrl,
+    organiser: OrganiserId,
+    invitation: Invitation,
+    record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
+    state: Annotated[Path, Option(help="Folder for your keys and the runs you were in.")],
+    roster: Annotated[str | None, Option(help="Accept only the roster with this digest.")] = None,
+    minimum: Annotated[int, Option(help="Take part only among this many people or more.")] = 3,
+    patience: Patience = 600.0,
     plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serve as one of two or three aggregators; may be killed and started again at any time."""
-    _require("httpx")
-    from mdrr.securesum.ledger import SqliteLedger
+    """Take part in the paper's own protocol among a small group, and see the total."""
+    needs("httpx")
+    from mdrr.securesum.admission import RELAY, credential
+    from mdrr.securesum.ask import read_record, record_codes
+    from mdrr.securesum.history import History
+    from mdrr.securesum.member import Member, attend
     from mdrr.securesum.transport.keyfile import load_or_make
-    from mdrr.securesum.transport.roles import run_aggregator
     from mdrr.source import SystemSource
 
-    identity = load_or_make(state / "keys.json", SystemSource(), operator)
-    pin = identity.public.pin
-    step(f"This aggregator is {pin}: publish it, so that people can tell it from others.")
-    client, terms = _join(relay, identity.id, organiser, patience, plain_http)
-    ledger = SqliteLedger(state / "ledger.sqlite")
-    _show_outcome(run_aggregator(client, identity, ledger, terms, minimum=minimum), as_json)
+    answers, source = read_record(record), SystemSource()
+    history = History(state / "history.json")
+    credential(invitation, RELAY)  # before anybody hears of her
+    with _group_at(relay, organiser, patience, plain_http) as (post, terms):
+        if terms.minimum < minimum:
+            raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
+        step(f"Purpose: {' '.join(terms.purpose.split()) or 'not stated'}.")
+        step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
+        history.revealed()  # before anybody waits for her
+        _check_batches(state, terms, plain_http)
+        codes = record_codes(answers, terms.question.domain, record)
+        identity = load_or_make(state / "keys.json", source)
+        step(f"You are {identity.id[:12]}. The list is signed by {terms.closing}.")
 
+        def tell(listed: Roster) -> None:
+            step(f"Roster of {len(listed.members)} parties: {listed.digest}")
+            if any(one.allows(frozenset(listed.ids)) for one in history.revealed()):
+                step(
+                    "You took part in this group before and saw no total. Others may have seen "
+                    "one: give the same answers again, since a change could show."
+                )
 
-def _require(*modules: str) -> None:
-    from mdrr.columns import require
-
-    for module in modules:
-        require(module, "server")
-
-
-def _join(
-    relay: str, who: str, organiser: str | None, patience: float, plain: bool
-) -> tuple[RelayClient, Terms]:
-    """A connection to the relay, and what the organiser asks."""
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.client import RelayClient
-
-    client = RelayClient(relay, who, patience=patience, plain=plain)
-    terms = Terms.read(client.terms(), organiser)
-    if organiser is None:
-        step("No --organiser given: whoever answers at this address is believed to be the one.")
-    return client, terms
-
-
-def _show_outcome(outcome: Outcome, as_json: bool) -> None:
-    """Print what a run opened: JSON for machines, dependences for people."""
-    question = outcome.terms.question
+        machine = Member(
+            identity, terms, invitation, terms.question.encode(codes, source), post,
+            source=source, history=history, minimum=minimum, agreed=roster, tell=tell,
+        )  # fmt: skip
+        attend(machine, patience=patience)
+    totals = machine.result()
+    assert machine.party is not None
     if as_json:
-        fields = {"question": question.to_dict(), "totals": outcome.totals.tolist()}
-        print_json({"n": outcome.people, **fields, "note": outcome.note})
+        fields = {"question": terms.question.to_dict(), "totals": totals.tolist()}
+        print_json({"n": machine.party.people, **fields})
         return
-    from mdrr.securesum.ways import assess  # late: SciPy stands behind it
-
-    note(outcome.note)
-    found = assess(question, outcome.totals, outcome.people)
-    _show_assessment(found, found.cluster(max_cells=100, min_dependence=0.1))
-    print_text("For other thresholds, save the output of --json and give it to 'mdrr cluster'.")
+    show_opened(terms.question, totals, machine.party.people)
+    if (spent := history.spent()) < float("inf"):
+        print_text(f"All you answered in small groups from here spends ε = {spent:.2f}.")
 
 
-def _show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> None:
-    """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
-    names, values = found.domain.names, found.dependences.values.tolist()
-    rows = [[name, *row] for name, row in zip(names, values, strict=True)]
-    print_table(["", *names], rows, f"Dependences of {found.people} people")
-    print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
-    print_text(str(found.privacy))
+def _check_batches(state: Path, terms: Terms, plain: bool) -> None:
+    """Refuse what was answered exactly in a batch before."""
+    if not (state / "answered.json").exists():  # the rest loads slowly
+        return
+    from mdrr.securesum.device import Device
+    from mdrr.securesum.transport.remote import RemotePost
+
+    Device(state).check(terms.question, lambda url: RemotePost(url, patience=5.0, plain=plain))
+
+
+@contextmanager
+def _group_at(
+    url: str, organiser: str, patience: float, plain: bool
+) -> Iterator[tuple[RemotePost, Terms]]:
+    """The relay of a group, and the terms as its organiser signed them."""
+    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.transport.remote import RemotePost
+
+    with closing(RemotePost(url, patience=patience, plain=plain)) as post:
+        terms = Terms.read(post.document(), organiser)
+        if not url.rstrip("/").endswith(terms.digest):
+            raise ProtocolError(f"the group at {url} is not the one its address names")
+        yield post, terms
+
+
+for _command in (demo, offer, batch, relay, report, aggregate, result, group, organise, party):
+    securesum.command(epilog=f"\b\nExample: {EXAMPLES[_command.__name__]}")(_command)

@@ -13,6 +13,18 @@ from mdrr.errors import AbortedError
 from mdrr.securesum.wire import Fields
 
 
+class StoppedError(AbortedError):
+    """An abort as it is raised.
+
+    Arguments:
+        abort: what happened.
+    """
+
+    def __init__(self, abort: Abort) -> None:
+        super().__init__(str(abort))
+        self.abort = abort
+
+
 @dataclass(frozen=True, slots=True)
 class Abort:
     """Why a run stopped.
@@ -21,23 +33,26 @@ class Abort:
         step: the step during which it stopped.
         reason: in words; never contains an answer or a share.
         who: ids of those who were missing or misbehaved, if that is known.
+        by: id of the member who says so, if it is another one; it does not travel.
     """
 
     step: str
     reason: str
     who: tuple[str, ...] = ()
+    by: str = ""
 
     def __str__(self) -> str:
         names = ", ".join(name[:12] for name in self.who[:5])
         more = f" and {len(self.who) - 5} more" if len(self.who) > 5 else ""
+        told = f"; so says {self.by[:12]}, who ended the run" if self.by else ""
         return f"stopped at step '{self.step}': {self.reason}" + (
-            f" ({names}{more})" if names else ""
+            f" ({names}{more}){told}" if names else told
         )
 
     @property
-    def error(self) -> AbortedError:
+    def error(self) -> StoppedError:
         """The same as an exception."""
-        return AbortedError(str(self))
+        return StoppedError(self)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""

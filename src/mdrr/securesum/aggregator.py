@@ -1,198 +1,351 @@
-"""An aggregator: collects sealed shares and opens one total per batch, as a state machine.
+"""An aggregator of one batch: a state machine over its ledger and a relay.
 
-    collecting   takes parts of reports, in any order, from any number of the enrolled people
-    accepted     when the organiser closes the batch: the list of reports this aggregator holds
-    opened       when all lists are there: its share of the total over the reports all of them hold,
-                 if these are at least the minimum and half of its own; once, and never for
-                 another set
+    key      the leader draws the verify key, the others wait for it
+    job      the leader names the next reports; nobody looks at a report twice
+    verify   each opens its parts, refuses what it can refuse alone, and says its verifier shares;
+             from all of them each decides about every report alike, adds up, and notes all of it
+    ready    all say whom they count; they must agree, and be enough
+    result   its share of the total is noted, everything secret is wiped, then the share is said
 
-Privacy holds while one aggregator is honest; the total is exact when all are and every vector is
-well-formed. What a share says nobody can see: an ill-formed vector shows only if the totals become
-impossible (see `Question.check` and `validity`).
+It may be killed at any moment and made again from its ledger: it repeats what it said and goes on.
+Privacy holds while one aggregator is honest. The total is right while all are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import numpy as np
+import time
+from collections.abc import Callable, Container
+from dataclasses import replace
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum import ring
-from mdrr.securesum.abort import Abort
-from mdrr.securesum.keys import Identity
-from mdrr.securesum.ledger import Ledger
+from mdrr.securesum.abort import Abort, StoppedError
+from mdrr.securesum.admission import hashed, read_roll
+from mdrr.securesum.batch import Batch, make_offer
+from mdrr.securesum.keys import KEY_BYTES, Identity, seal
+from mdrr.securesum.ledger import Ledger, Progress, Seen
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.opening import accepted_body, common, opening_body, read_abort, read_accepted
-from mdrr.securesum.person import Part, open_share, read_part
-from mdrr.securesum.roster import Batch, check_organiser_of, enrolment_digest
+from mdrr.securesum.opening import JOB, Count, Job, Result, Verdict, aborts, heard
+from mdrr.securesum.person import OpenedPart
+from mdrr.securesum.post import Post
+from mdrr.securesum.prio3.scheme import NONCE, VERIFY_KEY
 from mdrr.securesum.terms import FLOOR
-from mdrr.securesum.validity import NoProof, Validity
+from mdrr.securesum.verifying import Work, decide, opened, verify
+from mdrr.securesum.wire import FORMAT, Fields, encode64
+from mdrr.source import Source
+
+GRACE = 3.0
+"""Seconds after the closing time before the last job, for reports that were on their way."""
+
+
+def offer(identity: Identity, ledger: Ledger, source: Source) -> Message:
+    """Offer to serve one batch, with a sealing key made for it and kept in the ledger.
+
+    Arguments:
+        identity: the operator's long-term key, which signs.
+        ledger: keeps the secret.
+        source: where it comes from.
+    """
+    fresh = Identity(identity.signing_secret, source.read(KEY_BYTES), identity.operator)
+    ledger.offer(fresh.public.sealing, fresh.sealing_secret)
+    return make_offer(fresh)
 
 
 class Aggregator:
-    """One aggregator of a batch; made again from its ledger, it goes on where it stopped.
+    """One aggregator of a batch.
 
     Arguments:
-        identity: its keys, named in the batch.
-        batch: as `Batch.read` returned it.
-        enrolled: ids of the people who may report; must match the batch's digest.
-        ledger: its durable notes.
-        minimum: the fewest people it opens a total for, and by which two opened groups must
-            differ, whatever the terms say.
-        validity: asked about every report before it counts.
+        identity: its long-term key.
+        batch: as `Batch.read` returned it; must name an offer of this aggregator.
+        ledger: its own notes, the same after a restart.
+        post: the relay.
+        source: where the leader's verify key comes from.
+        minimum: the fewest people it opens a total for, whatever the batch says.
+        clock: seconds since 1970.
     """
 
     def __init__(
         self,
         identity: Identity,
         batch: Batch,
-        enrolled: Iterable[str],
         ledger: Ledger,
+        post: Post,
+        source: Source,
         *,
         minimum: int = FLOOR,
-        validity: Validity | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        people = frozenset(enrolled)
-        if identity.id not in batch.ids or identity.public not in batch.aggregators:
-            raise ProtocolError("the batch does not name this aggregator with its own keys")
-        if enrolment_digest(people) != batch.enrolment or len(people) != batch.people:
-            raise ProtocolError(
-                "this list of enrolled people is not the one the batch was signed for"
-            )
-        self._identity, self._batch, self._enrolled, self._ledger = identity, batch, people, ledger
-        self._minimum = max(minimum, batch.terms.minimum)
-        self._apart = max(minimum, batch.terms.apart)
-        self._validity = NoProof() if validity is None else validity
-        self._reports: dict[str, str] = {}
-        self._total = np.zeros(batch.terms.question.cells, ring.ring_type(batch.bits))
-        self._lists: dict[str, frozenset[tuple[str, str]]] = {}
-        self._closed = self.step != "collecting"
-        kept = ledger.noted(batch.digest, "abort")
-        self.aborted = None if kept is None else read_abort(Message.from_json(kept), batch)
-        for part in ledger.parts(batch.digest):
-            self._count(part, open_share(part, batch, identity))
+        if identity.id not in batch.ids:
+            raise ProtocolError("the batch does not name this aggregator")
+        self.batch, self._ledger, self._post = batch, ledger, post
+        self._source, self._clock = source, clock
+        self._minimum = max(minimum, batch.minimum)
+        self._position = batch.ids.index(identity.id)
+        public = batch.aggregators[self._position]
+        secret = ledger.secret(public.sealing, batch.digest)
+        self._identity = identity if secret is None else Identity(
+            identity.signing_secret, secret, public.operator
+        )  # fmt: skip
+        self._roll: frozenset[bytes] | None = None
+        self._work: Work | None = None
+        self._told: set[str] = set()
+        self.step = "key"
+        self.missing: tuple[str, ...] = ()
 
     @property
-    def step(self) -> str:
-        """`collecting`, `accepted` or `opened`."""
-        if self._ledger.noted(self._batch.digest, "opening") is not None:
-            return "opened"
-        closed = self._ledger.noted(self._batch.digest, "accepted") is not None
-        return "accepted" if closed else "collecting"
+    def leads(self) -> bool:
+        """Whether it is the first of the batch, which names the jobs."""
+        return self._position == 0
 
     @property
-    def people(self) -> int:
-        """How many people's reports it holds."""
-        return len(self._reports)
+    def ended(self) -> Message | None:
+        """Its result or its abort, once there is one."""
+        for name in ("result", "abort"):
+            if (kept := self._ledger.noted(self.batch.digest, name)) is not None:
+                return Message.from_json(kept)
+        return None
 
-    def _count(self, part: Part, share: ring.Vector) -> None:
-        self._reports[part.person] = part.report
-        self._total += share
+    @property
+    def progress(self) -> str:
+        """How far it is, in words."""
+        progress = self._ledger.progress(self.batch.digest)
+        jobs, looked = progress.jobs if progress else 0, self._ledger.reports(self.batch.digest)
+        return f"Step '{self.step}': {jobs} jobs done, {looked} reports looked at"
 
-    def receive(self, message: Message) -> list[Message]:
-        """Take in one message; a report that does not count raises an error that says why."""
-        if self.aborted is not None:
-            return []
-        if message.kind == "report":
-            self._take_report(message)
-            return []
-        if message.kind == "close":
-            return self._close(message)
-        if message.kind == "accepted":
-            return self._take_list(message)
-        if message.kind == "abort":
-            self._end(read_abort(message, self._batch), message)
-        return []
-
-    def _take_report(self, message: Message) -> None:
-        part = read_part(message, self._batch, self._identity.id)
-        if part.person not in self._enrolled:
-            raise ProtocolError("a report from somebody who is not enrolled")
-        if part.person in self._reports:
-            same = self._reports[part.person] == part.report
-            raise ProtocolError("the same report again" if same else "a second report of a person")
-        if self._closed:
-            raise ProtocolError("a report after the batch was closed")
-        share = open_share(part, self._batch, self._identity)
-        if not self._validity.accepts(part.report, share, None):
-            raise ProtocolError("a report whose proof does not hold")
-        self._ledger.add(self._batch.digest, part)
-        self._count(part, share)
-
-    def _close(self, message: Message) -> list[Message]:
-        check_organiser_of(message, self._batch)
-        if (kept := self._ledger.noted(self._batch.digest, "accepted")) is None:
-            if self.people < self._minimum:
-                return self._stop(f"{self.people} reports are fewer than {self._minimum}")
-            said = self._write("accepted", accepted_body(self._reports))
-            self._ledger.note(self._batch.digest, "accepted", said.to_json())
-            self._closed = True
-        else:
-            said = Message.from_json(kept)
-        return [said, *self._take_list(said)]
-
-    def _take_list(self, message: Message) -> list[Message]:
-        reports = read_accepted(message, self._batch)
-        before = self._lists.setdefault(message.sender, reports)
-        if before != reports:
-            return self._stop("an aggregator gave two different lists of reports", message.sender)
-        if len(self._lists) < len(self._batch.ids) or not self._closed:
-            return []
-        return self._open()
-
-    def _open(self) -> list[Message]:
-        reports = common(self._lists)
-        body = opening_body(reports)
-        if (kept := self._ledger.noted(self._batch.digest, "opening")) is not None:
-            said = Message.from_json(kept)
-            if said.body.get("reports") != body["reports"]:
-                return self._stop("this batch was opened already, for another set of reports")
-            return [said]
-        group = frozenset(person for person, _ in reports)
-        if len(group) < self._minimum:
-            return self._stop(f"{len(group)} common reports are fewer than {self._minimum}")
-        if 2 * len(group) < self.people:
-            return self._stop(
-                f"of {self.people} reports held here the others name {len(group)}: leaving out "
-                "more than half could single somebody out"
-            )
-        said = self._write("opening", opening_body(reports, self._sum_over(reports)))
+    def advance(self) -> bool:
+        """Do the next thing; False when it must wait for others, who are then in `missing`."""
+        if (last := self.ended) is not None:
+            self.step, known = last.kind, last.digest in self._told
+            if not known:
+                self._ledger.wipe()  # it may have been killed before it did
+            self._tell(last)
+            return not known
         try:
-            self._ledger.note_opening(self._batch.digest, group, said.to_json(), self._apart)
+            for sender, abort in aborts(self._post, self.batch).items():
+                reason = f"aggregator {sender[:12]} stopped: {abort.reason}"
+                raise Abort(abort.step, reason, (sender,)).error
+            return self._advance()
+        except StoppedError as error:
+            self.stop(error.abort)
+            return True
+
+    def _advance(self) -> bool:
+        self.missing = ()
+        progress = self._ledger.progress(self.batch.digest)
+        if progress is None:
+            return self._begin()
+        if not progress.ended:
+            return self._do_job(progress)
+        return self._open(progress)
+
+    def expire(self) -> None:
+        """Stop waiting: what was awaited did not come in time."""
+        self.stop(Abort(self.step, "nothing came in time", self.missing))
+
+    def stop(self, abort: Abort) -> None:
+        """End the batch without a total: wipe keys and shares, then say so."""
+        if self.ended is None:
+            said = self._write("abort", abort.to_dict())
+            self._ledger.end(self.batch.digest, "abort", said.to_json())
+
+    def _wait(self, step: str, heard_from: Container[str] = ()) -> bool:
+        """Note at which step it waits, and for whom."""
+        self.step = step
+        self.missing = tuple(one for one in self.batch.ids if one not in heard_from)
+        return False
+
+    def _write(self, kind: str, body: dict[str, object]) -> Message:
+        return write(self._identity, kind, self.batch.digest, body)
+
+    def _say_noted(self, name: str, kind: str, body: Callable[[], dict[str, object]]) -> Message:
+        """Say something that must never be said twice in different words: noted first."""
+        kept = self._ledger.noted(self.batch.digest, name)
+        said = self._write(kind, body()) if kept is None else Message.from_json(kept)
+        if kept is None:
+            self._ledger.note(self.batch.digest, name, said.to_json())
+        self._tell(said)
+        return said
+
+    def _tell(self, message: Message) -> None:
+        """Say a message, once in the life of this object."""
+        if message.digest not in self._told:
+            self._post.say(message)
+            self._told.add(message.digest)
+
+    def _context(self, name: str) -> bytes:
+        return f"{FORMAT} verify key\n{self.batch.digest}\n{name}".encode()
+
+    def _begin(self) -> bool:
+        """The verify key: drawn by the leader before it looks at any report."""
+        digest = self.batch.digest
+        if self.leads:
+            key = self._source.read(VERIFY_KEY)
+            others = self.batch.aggregators[1:]
+            sealed = [encode64(seal(key, one.sealing, self._context(one.id))) for one in others]
+            said = self._write("key", {"sealed": sealed})
+            self._ledger.begin(digest, key, {"key": said.to_json()})
+            return True
+        leader = self.batch.ids[0]
+        message = heard(self._post, self.batch, "key").get(leader)
+        if message is None:
+            return self._wait("key", self.batch.ids[1:])
+        try:
+            sealed = Fields(message.body, "a verify key").array("sealed", 4)
+            box = Fields({"sealed": sealed[self._position - 1]}, "a verify key").data("sealed")
+            key = self._identity.unseal(box, self._context(self._identity.id))
+            if len(key) != VERIFY_KEY:
+                raise ProtocolError("a verify key of the wrong length")
+        except (ProtocolError, IndexError):
+            raise Abort(
+                "key", "the leader's verify key cannot be opened", (leader,)
+            ).error from None
+        self._ledger.begin(digest, key, {})
+        return True
+
+    def _do_job(self, progress: Progress) -> bool:
+        if self.leads and progress.jobs == 0:
+            self._tell(Message.from_json(self._ledger.noted(self.batch.digest, "key") or b""))
+        if self._work is None or self._work.job.number != progress.jobs:
+            job = self._job(progress)
+            if job is None:
+                return self._wait("job", () if self.leads else self.batch.ids[1:])
+            self._work = self._look(job, progress)
+        work = self._work
+        mine = work.verdict.body(work.job)
+        if self._say_noted("verify", "verify", lambda: mine).body != mine:
+            reason = "the relay delivered other reports than before this aggregator was restarted"
+            raise Abort("verify", reason).error
+        said = heard(self._post, self.batch, f"verify {work.job.number}")
+        if len(said) < len(self.batch.ids):
+            return self._wait("verify", said)
+        self._commit(progress, work, [self._verdict(said[one], work.job) for one in self.batch.ids])
+        self._work = None
+        return True
+
+    def _verdict(self, message: Message, job: Job) -> Verdict:
+        try:
+            return Verdict.read(message, self.batch, job)
         except ProtocolError as error:
-            return self._stop(str(error))
-        return [said]
+            who = (message.sender, self.batch.ids[0])
+            raise Abort("verify", f"{error}: it, or the leader, cheats", who).error from None
 
-    def _sum_over(self, reports: frozenset[tuple[str, str]]) -> ring.Vector:
-        """The total of all shares held, less those that not every aggregator holds."""
-        total = self._total.copy()
-        extra = set(self._reports.items()) - reports
-        if extra:
-            for part in self._ledger.parts(self._batch.digest):
-                if (part.person, part.report) in extra:
-                    total -= open_share(part, self._batch, self._identity)
-        return total
+    def _job(self, progress: Progress) -> Job | None:
+        """The next job: made if it leads, otherwise heard; None if there is none yet."""
+        number, leader = progress.jobs, self.batch.ids[0]
+        if self.leads:
+            return self._next(progress)
+        message = heard(self._post, self.batch, f"job {number}").get(leader)
+        if message is None:
+            return None
+        try:
+            job = Job.read(message)
+        except ProtocolError as error:
+            raise Abort("job", str(error), (leader,)).error from None
+        if job.number != number or job.before != progress.chain:
+            raise Abort("job", "the leader's jobs do not follow each other", (leader,)).error
+        if self._ledger.seen(self.batch.digest, job.ids):
+            raise Abort("job", "the leader named a report a second time", (leader,)).error
+        return job
 
-    def expire(self) -> list[Message]:
-        """Stop waiting for the other aggregators' lists."""
-        if self.step == "opened" or self.aborted is not None:
-            return []
-        missing = tuple(name for name in self._batch.ids if name not in self._lists)
-        return self._stop("no list of reports arrived in time", *missing)
+    def _next(self, progress: Progress) -> Job | None:
+        digest = self.batch.digest
+        if (kept := self._ledger.noted(digest, "job")) is None:
+            done = self._ledger.reports(digest)
+            given = self._post.arrivals(done, JOB)[:JOB]
+            arrived = dict.fromkeys(one for one in given if len(one) == NONCE)
+            seen = self._ledger.seen(digest, arrived)
+            ids = tuple(one for one in arrived if one not in seen)
+            closed = done + len(ids) >= self.batch.people or (
+                self._clock() >= self.batch.closes + GRACE
+            )
+            if len(ids) < JOB and not closed:
+                return None
+            job = Job(progress.jobs, progress.chain, ids, last=closed and len(ids) < JOB)
+            kept = self._write("job", job.body()).to_json()
+            self._ledger.note(digest, "job", kept)
+        said = Message.from_json(kept)
+        self._tell(said)
+        return Job.read(said)
 
-    def _stop(self, reason: str, *who: str) -> list[Message]:
-        abort = Abort(self.step, reason, who)
-        said = self._write("abort", abort.to_dict())
-        self._end(abort, said)
-        return [said]
+    def _look(self, job: Job, progress: Progress) -> Work:
+        """Open this aggregator's parts of a job's reports, and check what it can check alone."""
+        if self._roll is None:
+            roll = self._post.roll(1 + self._position)
+            try:
+                self._roll = read_roll(roll, self.batch.rolls[1 + self._position])
+            except ProtocolError as error:
+                raise Abort("verify", f"the relay's answer is wrong: {error}").error from None
+        found = self._post.parts(self._write("fetch", {"ids": encode64(b"".join(job.ids))}))
+        parts = opened(self.batch, self._identity, job, found)
+        marks = [hashed(part.credential) for part in parts if isinstance(part, OpenedPart)]
+        spent = self._ledger.spent(self.batch.digest, marks)
+        return verify(
+            self.batch, self._position, progress.verify_key, job, parts, self._roll, spent
+        )
 
-    def _end(self, abort: Abort, said: Message) -> None:
-        """Stop for good: made again from its ledger it has no reports, so it must open nothing."""
-        if self.step != "opened":
-            self._ledger.note_abort(self._batch.digest, said.to_json())
-        self.aborted = abort
+    def _commit(self, progress: Progress, work: Work, verdicts: list[Verdict]) -> None:
+        """Note what came of a job, as all aggregators decided."""
+        codes, total = decide(self.batch, work, verdicts, progress.total)
+        seen = [
+            Seen(one, int(code), spent)
+            for one, code, spent in zip(work.job.ids, codes, work.credentials, strict=True)
+        ]
+        done = replace(
+            progress,
+            jobs=work.job.number + 1,
+            ended=work.job.last,
+            chain=work.job.digest,
+            total=total,
+        )
+        self._ledger.commit(self.batch.digest, done, seen)
 
-    def _write(self, kind: str, body: dict[str, Any]) -> Message:
-        return write(self._identity, kind, self._batch.digest, body)
+    def _open(self, progress: Progress) -> bool:
+        """Open the total, once, if all agree on who counts and these are enough."""
+        digest = self.batch.digest
+        ids = tuple(self._ledger.counted(digest))
+        count = Count(ids, self._ledger.refused(digest), progress.chain)
+        if len(ids) < self._minimum:
+            few = f"{len(ids)} reports count, which is fewer than the minimum of {self._minimum}"
+            raise Abort("ready", few).error
+        self._say_noted("ready", "ready", count.body)
+        said = heard(self._post, self.batch, "ready")
+        if len(said) < len(self.batch.ids):
+            return self._wait("ready", said)
+        if any(message.body != count.body() for message in said.values()):
+            # One of three may have told the others different things: who differs may be honest.
+            other = tuple(one for one in said if one != self._identity.id)
+            who = other if len(other) == 1 else ()
+            raise Abort("ready", "the aggregators do not agree on who counts", who).error
+        assert progress.total is not None
+        result = self._write("result", Result(count, progress.total).body())
+        self._ledger.end(digest, "result", result.to_json())
+        return True
+
+
+def run(
+    machine: Aggregator, *, patience: float, say: Callable[[str], None] = lambda text: None
+) -> Message:
+    """Let an aggregator work until it has said its result or its abort, and return that.
+
+    Arguments:
+        machine: the aggregator, new or made again after a crash.
+        patience: seconds it waits for others at one step; for jobs, from the closing time on.
+        say: told at which step it waits, and for whom.
+    """
+    since, wait, told = time.monotonic(), 0.02, ""
+    while True:
+        if machine.advance():
+            since, wait = time.monotonic(), 0.02
+            continue
+        if (last := machine.ended) is not None:
+            return last
+        still_open = machine.step == "job" and time.time() < machine.batch.closes + GRACE
+        since = time.monotonic() if still_open else since
+        if time.monotonic() - since > patience:
+            machine.expire()
+            continue
+        who = ", ".join(one[:16] for one in machine.missing)
+        waits = f"{machine.progress}; waits for {'reports' if still_open else who or 'others'}."
+        if waits != told and wait > 0.4:  # a moment is not worth a word
+            say(told := waits)
+        time.sleep(wait)
+        wait = min(2 * wait, 2.0 if still_open else 0.5)

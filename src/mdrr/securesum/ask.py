@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mdrr.domain import Domain
+from mdrr.attribute import known
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError
 
 
@@ -62,4 +63,15 @@ def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> lis
     for name in domain.names:
         if name not in answers:
             raise SchemaError(f"{where} has no answer to {name!r}, which is asked")
-    return [one.code(answers[one.name]) for one in domain.attributes]
+    return [_code(one, answers[one.name], where) for one in domain.attributes]
+
+
+def _code(attribute: Attribute, answer: Any, where: Path) -> int:
+    try:
+        return attribute.code(answer)
+    except SchemaError:  # it repeats the answer, and its advice is for those who ask
+        listed = known(attribute.categories, attribute.size)
+        raise SchemaError(
+            f"{where}: the answer to {attribute.name!r} is none of those offered. Write one of "
+            f"these, letter by letter: {listed}"
+        ) from None

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.wire import Fields, digest, encode64
+from mdrr.securesum.wire import Fields, encode64
 from mdrr.source import Source
 
 KEY_BYTES = 32
@@ -67,15 +67,6 @@ class Public:
     def id(self) -> str:
         """SHA-256 of the signing key: the name of its owner in every message."""
         return name_of(self.signing)
-
-    @property
-    def pin(self) -> str:
-        """SHA-256 of both keys and the operator: what an aggregator publishes about itself.
-
-        The `id` covers the signing key alone; with it, whoever signs a batch could still name
-        another sealing key, and read what is sealed to it.
-        """
-        return digest(self.to_dict())
 
     def to_dict(self) -> dict[str, str]:
         """JSON-ready values."""

@@ -1,99 +1,85 @@
-"""What an aggregator must not forget when it crashes, on disk, in one SQLite file.
+"""What an aggregator must not forget when it is killed, in one SQLite file of its own.
 
-The ledger holds accepted reports as they came (sealed; only this aggregator's key opens them),
-which set the batch was closed with, and the one opening it ever gave. It holds no answer, no
-opened share, and nothing of other aggregators' shares. Once a batch is opened or aborted its
-reports are wiped, from SQLite's write-ahead log too. Every change is one transaction, so a crash
-leaves the state before or after it.
+Offers with their secret keys; for each batch the verify key, the running sum of its shares, which
+reports were counted or refused, and the messages it is about to send. Every change is one
+transaction, so a crash leaves the state before or after it. Once a batch is opened or aborted its
+keys, shares and credentials are wiped, from SQLite's write-ahead log too; what it signed stays.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import check_apart
-from mdrr.securesum.person import Part
-
-
-class Ledger(Protocol):
-    """Durable notes of one aggregator."""
-
-    def add(self, batch: str, part: Part, /) -> None:
-        """Keep an accepted report."""
-        ...
-
-    def parts(self, batch: str, /) -> Iterator[Part]:
-        """The accepted reports of a batch, in the order of their arrival."""
-        ...
-
-    def note(self, batch: str, name: str, value: bytes, /) -> None:
-        """Keep a message this aggregator is about to send; never overwritten."""
-        ...
-
-    def noted(self, batch: str, name: str, /) -> bytes | None:
-        """The message kept under that name."""
-        ...
-
-    def groups(self) -> Iterable[frozenset[str]]:
-        """The groups opened before, over all batches."""
-        ...
-
-    def unfinished(self) -> Iterable[frozenset[str]]:
-        """None: an aggregator cannot ask people for the same answers again."""
-        ...
-
-    def remember(self, group: frozenset[str], /) -> None:
-        """Note a group before its total is opened."""
-        ...
-
-    def note_opening(
-        self, batch: str, group: frozenset[str], value: bytes, /, apart: int = 0
-    ) -> None:
-        """Keep an opening and its group and wipe the reports, all or nothing, before it is sent.
-
-        Refuses a group that differs from an opened one by fewer than `apart` people.
-        """
-        ...
-
-    def note_abort(self, batch: str, value: bytes, /) -> None:
-        """Keep why a batch ended without a total, and wipe its reports, all or nothing."""
-        ...
-
 
 _SCHEMA = """
-create table if not exists report (
-    batch text not null, person text not null, report text not null, sealed blob not null,
-    primary key (batch, person)
+create table if not exists offer (
+    sealing blob primary key, secret blob, batch text unique
 );
 create table if not exists note (
-    batch text not null, name text not null, value blob not null, primary key (batch, name)
+    batch text, name text, value blob not null, primary key (batch, name)
 );
-create table if not exists opened (id integer primary key, people text not null);
+create table if not exists progress (
+    batch text primary key, verify_key blob not null, jobs integer not null, ended integer not null,
+    chain text not null, total blob
+);
+create table if not exists report (
+    batch text, id blob, code integer not null, credential blob, primary key (batch, id)
+);
+create unique index if not exists once on report (batch, credential);
 """
 
 
-class SqliteLedger:
-    """A ledger in an SQLite file, or in memory for simulation.
+@dataclass(frozen=True)
+class Progress:
+    """How far an aggregator is in a batch.
+
+    Arguments:
+        verify_key: shared by the aggregators.
+        jobs: how many jobs are done.
+        ended: whether the last of them was the last job.
+        chain: digest of the last job that was done.
+        total: its aggregate share so far.
+    """
+
+    verify_key: bytes
+    jobs: int = 0
+    ended: bool = False
+    chain: str = ""
+    total: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What became of one report: 0 if it counts, otherwise why not; and the credential it spent."""
+
+    id: bytes
+    code: int
+    credential: bytes | None
+
+
+class Ledger:
+    """The notes of one aggregator, in a file, or in memory for simulation.
 
     Arguments:
         path: the file, or ":memory:".
 
     Example:
-        >>> ledger = SqliteLedger(":memory:")
-        >>> ledger.note("b", "close", b"{}")
-        >>> ledger.noted("b", "close")
+        >>> ledger = Ledger(":memory:")
+        >>> ledger.note("b", "ready", b"{}")
+        >>> ledger.noted("b", "ready")
         b'{}'
     """
 
     def __init__(self, path: Path | str) -> None:
         try:
             if str(path) != ":memory:":
-                Path(path).touch(mode=0o600)  # who reported is nobody else's business
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                Path(path).touch(mode=0o600)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = full")
@@ -102,85 +88,132 @@ class SqliteLedger:
         except sqlite3.DatabaseError as error:
             raise ProtocolError(f"{path} is not a ledger of an aggregator: {error}") from None
 
-    def add(self, batch: str, part: Part, /) -> None:
-        """Keep an accepted report; after `begin` it is durable at the next `commit`."""
-        self._db.execute(
-            "insert into report values (?, ?, ?, ?)",
-            (batch, part.person, part.report, part.sealed),
-        )
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
 
-    def begin(self) -> None:
-        """Gather the next additions into one transaction."""
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
         self._db.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+        self._db.execute("commit")
 
-    def commit(self) -> None:
-        """Make what was gathered durable."""
-        if self._db.in_transaction:
-            self._db.execute("commit")
+    def offer(self, sealing: bytes, secret: bytes) -> None:
+        """Keep the secret key of an offer before the offer leaves."""
+        self._db.execute("insert into offer values (?, ?, null)", (sealing, secret))
 
-    def parts(self, batch: str, /) -> Iterator[Part]:
-        """The accepted reports of a batch, in the order of their arrival."""
-        rows = self._db.execute(
-            "select person, report, sealed from report where batch = ? order by rowid", (batch,)
-        )
-        for person, report, sealed in rows:
-            yield Part(person, report, sealed)
+    def secret(self, sealing: bytes, batch: str) -> bytes | None:
+        """The secret key of an offer, which from now on belongs to this batch; None once wiped."""
+        with self._whole():
+            row = self._db.execute(
+                "select secret, batch from offer where sealing = ?", (sealing,)
+            ).fetchone()
+            if row is None:
+                raise ProtocolError(
+                    "the batch names an offer that is not in this folder. Use the --state that "
+                    "the offer was made with"
+                )
+            if row[1] not in (None, batch):
+                raise ProtocolError(
+                    f"this offer was used for batch {row[1][:16]}… already. Keys serve one batch: "
+                    "make a new offer, and let the organiser sign a new batch"
+                )
+            self._db.execute("update offer set batch = ? where sealing = ?", (batch, sealing))
+        return None if row[0] is None else bytes(row[0])
 
-    def note(self, batch: str, name: str, value: bytes, /) -> None:
-        """Keep a message this aggregator is about to send; never overwritten."""
+    def note(self, batch: str, name: str, value: bytes) -> None:
+        """Keep a message before it is sent; never overwritten."""
         try:
             self._db.execute("insert into note values (?, ?, ?)", (batch, name, value))
         except sqlite3.IntegrityError:
             raise ProtocolError(f"the {name} of this batch was given already") from None
 
-    def noted(self, batch: str, name: str, /) -> bytes | None:
+    def noted(self, batch: str, name: str) -> bytes | None:
         """The message kept under that name."""
         row = self._db.execute(
             "select value from note where batch = ? and name = ?", (batch, name)
         ).fetchone()
         return None if row is None else bytes(row[0])
 
-    def groups(self) -> Iterable[frozenset[str]]:
-        """The groups opened before, over all batches."""
-        rows = self._db.execute("select people from opened order by id").fetchall()
-        return tuple(frozenset(people.split()) for (people,) in rows)
+    def begin(self, batch: str, verify_key: bytes, notes: Mapping[str, bytes]) -> None:
+        """Keep the verify key, and what is said about it."""
+        with self._whole():
+            self._db.execute(
+                "insert into progress values (?, ?, 0, 0, ?, null)", (batch, verify_key, batch)
+            )
+            for name, value in notes.items():
+                self.note(batch, name, value)
 
-    def unfinished(self) -> Iterable[frozenset[str]]:
-        """None: an aggregator cannot ask people for the same answers again."""
-        return ()
+    def progress(self, batch: str) -> Progress | None:
+        """How far it is; None before the verify key is known."""
+        row = self._db.execute(
+            "select verify_key, jobs, ended, chain, total from progress where batch = ?", (batch,)
+        ).fetchone()
+        return None if row is None else Progress(row[0], row[1], bool(row[2]), row[3], row[4])
 
-    def remember(self, group: frozenset[str], /) -> None:
-        """Note a group before its total is opened."""
-        self._db.execute("insert into opened (people) values (?)", (" ".join(sorted(group)),))
+    def commit(self, batch: str, done: Progress, seen: Iterable[Seen]) -> None:
+        """Keep what one job gave, all or nothing."""
+        with self._whole():
+            self._db.executemany(
+                "insert into report values (?, ?, ?, ?)",
+                [(batch, one.id, one.code, one.credential) for one in seen],
+            )
+            self._db.execute(
+                "update progress set jobs = ?, ended = ?, chain = ?, total = ? where batch = ?",
+                (done.jobs, done.ended, done.chain, done.total, batch),
+            )
+            self._db.execute(
+                "delete from note where batch = ? and name in ('job', 'verify')", (batch,)
+            )
 
-    def note_opening(
-        self, batch: str, group: frozenset[str], value: bytes, /, apart: int = 0
-    ) -> None:
-        """Look at earlier groups, keep the opening, wipe the reports, in one transaction."""
-        with self._wiping(batch):
-            check_apart(self, group, apart)
-            self.remember(group)
-            self.note(batch, "opening", value)
+    def seen(self, batch: str, ids: Iterable[bytes]) -> set[bytes]:
+        """Which of these reports were in an earlier job."""
+        return self._among(batch, "id", ids)
 
-    def note_abort(self, batch: str, value: bytes, /) -> None:
-        """Keep why the batch ended, wipe the reports, in one transaction."""
-        with self._wiping(batch):
-            self.note(batch, "abort", value)
+    def spent(self, batch: str, credentials: Iterable[bytes]) -> set[bytes]:
+        """Which of these credentials came with an earlier report."""
+        return self._among(batch, "credential", credentials)
 
-    @contextmanager
-    def _wiping(self, batch: str) -> Iterator[None]:
-        """One transaction that also deletes a batch's reports, then nothing is left of them."""
-        self.commit()
-        self.begin()
-        try:
-            yield
+    def _among(self, batch: str, column: str, values: Iterable[bytes]) -> set[bytes]:
+        query = f"select 1 from report where batch = ? and {column} = ?"
+        return {v for v in values if self._db.execute(query, (batch, v)).fetchone() is not None}
+
+    def reports(self, batch: str) -> int:
+        """How many reports were looked at."""
+        query = "select count(*) from report where batch = ?"
+        return int(self._db.execute(query, (batch,)).fetchone()[0])
+
+    def counted(self, batch: str) -> list[bytes]:
+        """Ids of the reports that count, sorted."""
+        query = "select id from report where batch = ? and code = 0 order by id"
+        return [bytes(row[0]) for row in self._db.execute(query, (batch,))]
+
+    def refused(self, batch: str) -> dict[int, int]:
+        """How many reports were refused, by reason."""
+        query = "select code, count(*) from report where batch = ? and code > 0 group by code"
+        return dict(self._db.execute(query, (batch,)).fetchall())
+
+    def end(self, batch: str, name: str, value: bytes) -> None:
+        """Keep the result or the abort and wipe everything else of the batch, all or nothing."""
+        with self._whole():
+            if self.noted(batch, "result") or self.noted(batch, "abort"):
+                raise ProtocolError("this batch has ended already")
+            self._db.execute("delete from note where batch = ?", (batch,))
+            self.note(batch, name, value)
+            self._db.execute("update offer set secret = null where batch = ?", (batch,))
+            self._db.execute("delete from progress where batch = ?", (batch,))
             self._db.execute("delete from report where batch = ?", (batch,))
-        except BaseException:
-            self._db.execute("rollback")
-            raise
-        self.commit()
-        self._db.execute("pragma wal_checkpoint(truncate)")  # the log still has what was inserted
+        self.wipe()
 
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+    def wipe(self) -> None:
+        """Empty the write-ahead log, which still has what was deleted."""
+        busy, *_ = self._db.execute("pragma wal_checkpoint(truncate)").fetchone()
+        if busy:
+            raise ProtocolError(
+                "another program reads the ledger, so deleted keys are still in its log. Nothing "
+                "was said. Close that program and start the aggregator again"
+            )

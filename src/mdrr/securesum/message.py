@@ -18,18 +18,8 @@ from mdrr.securesum.keys import SIGNATURE_BYTES, Identity, check_signature, name
 from mdrr.securesum.wire import FORMAT, Fields, canonical, encode64, parse
 
 KINDS = (
-    "terms",
-    "join",
-    "roster",
-    "accept",
-    "share",
-    "commit",
-    "reveal",
-    "batch",
-    "report",
-    "close",
-    "accepted",
-    "opening",
+    *("terms", "join", "roster", "accept", "share", "commit", "reveal"),  # the paper's mode
+    *("offer", "batch", "fetch", "key", "job", "verify", "ready", "result"),  # aggregators
     "abort",
 )
 """Every kind of message, in the order in which a run uses them."""
@@ -133,3 +123,22 @@ def write(
     """
     spelt = canonical(_content(kind, run, identity.id, to, body))
     return Message(kind, run, identity.id, to, body, identity.sign(spelt), spelt)
+
+
+def check_signed(message: Message, kind: str, key: bytes, run: str, wanted: str | None) -> None:
+    """Refuse a batch or terms that their own organiser, or the wanted one, did not sign.
+
+    Arguments:
+        message: what holds them.
+        kind: `batch` or `terms`.
+        key: the signing key of the organiser that they name.
+        run: their digest.
+        wanted: the id the organiser must have; None if anybody's will do.
+    """
+    if wanted is not None and name_of(key) != wanted:
+        raise ProtocolError(
+            f"what is asked here comes from organiser {name_of(key)}, not from {wanted}. If "
+            "the second is the id that you were told, do not take part"
+        )
+    if message.kind != kind or message.run != run or not message.signed_by(key):
+        raise ProtocolError(f"the organiser's signature under the {kind} is not valid")

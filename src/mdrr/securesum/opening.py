@@ -1,14 +1,17 @@
-"""How a batch opens: which reports all aggregators hold, and their shares of the total.
+"""What aggregators say to each other and to everybody, and how anybody checks it and adds it up.
 
-    accepted   {"reports": [[person, report], …]}                       sorted
-    opening    {"reports": digest of the common list, "people": n, "share": packed residues}
-
-Everybody who has all openings adds them up. Openings for different sets do not combine.
+key      sealed: the leader's verify key, one envelope for each other aggregator
+job      the leader: the next reports to look at, by id; the last job says so
+verify   everybody, for one job: a code for each report; of those not refused, verifier shares
+         and digests of the public shares
+ready    everybody, after the last job: how many people count, who, why others do not
+result   the same, with the aggregate share; said once, when all are ready and agree
+abort    instead of a result: step, reason, who. Its signer has wiped keys and shares
 """
 
 from __future__ import annotations
 
-import re
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,124 +20,226 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum import ring
 from mdrr.securesum.abort import Abort
+from mdrr.securesum.batch import MOST_PEOPLE, Batch
 from mdrr.securesum.message import Message
-from mdrr.securesum.roster import Batch
-from mdrr.securesum.wire import Fields, digest, encode64
+from mdrr.securesum.post import Post, topic_of
+from mdrr.securesum.prio3 import vdaf
+from mdrr.securesum.prio3.scheme import NONCE
+from mdrr.securesum.wire import Fields, encode64
 
-Reports = frozenset[tuple[str, str]]
-_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
-
-
-def accepted_body(reports: Mapping[str, str]) -> dict[str, Any]:
-    """The list of an aggregator: person and report, sorted."""
-    return {"reports": [list(item) for item in sorted(reports.items())]}
-
-
-def read_accepted(message: Message, batch: Batch) -> Reports:
-    """The reports an aggregator of the batch says it holds."""
-    _check_aggregator(message, batch, "accepted")
-    read = Fields(message.body, "a list of reports")
-    rows = read.array("reports", batch.people)
-    read.finish()
-    for row in rows:
-        if not (isinstance(row, list) and len(row) == 2 and all(map(_is_digest, row))):
-            raise ProtocolError("a list of reports with an entry that is not [person, report]")
-    reports = frozenset((str(person), str(report)) for person, report in rows)
-    if len({person for person, _ in reports}) < len(rows):
-        raise ProtocolError("a list of reports names a person twice")
-    return reports
+JOB = 256
+"""Most reports of one job."""
+DIGEST = hashlib.sha256().digest_size
+MISSING, SEALED, STRANGER, USED, VERSIONS = 16, 17, 18, 19, 20
+REFUSALS = {
+    **vdaf.REASONS,
+    MISSING: "the relay did not deliver it to every aggregator",
+    SEALED: "a sealed part cannot be opened",
+    STRANGER: "the invitation is not on the roll",
+    USED: "the invitation was used already",
+    VERSIONS: "the aggregators were given different versions of it",
+}
+"""Why a report does not count, by code."""
 
 
-def _is_digest(value: object) -> bool:
-    return isinstance(value, str) and _DIGEST.match(value) is not None
-
-
-def common(lists: Mapping[str, Reports]) -> Reports:
-    """The reports every aggregator holds, whole and the same."""
-    return frozenset.intersection(*lists.values())
-
-
-def opening_body(reports: Reports, share: ring.Vector | None = None) -> dict[str, Any]:
-    """An aggregator's share of the total over a set of reports."""
-    body: dict[str, Any] = {"reports": digest(sorted(reports)), "people": len(reports)}
-    return body if share is None else {**body, "share": encode64(share.tobytes())}
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """One aggregator's share of the total, signature and form checked.
+@dataclass(frozen=True)
+class Job:
+    """Some reports, in order.
 
     Arguments:
-        reports: digest of the set it is for.
-        people: how many reports are in the set.
-        share: unsigned (cells,).
+        number: from 0.
+        before: digest of the job before it; of the batch, for the first.
+        ids: of the reports.
+        last: whether no more will come.
+        digest: of the message that said so.
     """
 
-    reports: str
+    number: int
+    before: str
+    ids: tuple[bytes, ...]
+    last: bool
+    digest: str = ""
+
+    def body(self) -> dict[str, Any]:
+        """What the leader signs."""
+        ids = encode64(b"".join(self.ids))
+        return {"number": self.number, "before": self.before, "ids": ids, "last": int(self.last)}
+
+    @classmethod
+    def read(cls, message: Message) -> Job:
+        """The job in a message; an error if a report stands in it twice."""
+        read = Fields(message.body, "a job")
+        number, before = read.integer("number", 0, MOST_PEOPLE), read.hash("before")
+        ids, last = _ids(read.data("ids")), read.integer("last", 0, 1)
+        read.finish()
+        if len(ids) > JOB or len(set(ids)) < len(ids):
+            raise ProtocolError(f"a job of more than {JOB} reports, or with one of them twice")
+        return cls(number, before, ids, bool(last), message.digest)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one aggregator says of the reports of a job.
+
+    Arguments:
+        codes: 0 or a reason to refuse, uint8 (n,).
+        shares: verifier shares of those with code 0.
+        public: SHA-256 of their public shares as this aggregator got them, uint8 (good, 32).
+    """
+
+    codes: npt.NDArray[np.uint8]
+    shares: npt.NDArray[np.uint8]
+    public: npt.NDArray[np.uint8]
+
+    def body(self, job: Job) -> dict[str, Any]:
+        """What the aggregator signs."""
+        said = {"codes": self.codes, "shares": self.shares, "public": self.public}
+        fields = {name: encode64(value.tobytes()) for name, value in said.items()}
+        return {"number": job.number, "job": job.digest, **fields}
+
+    @classmethod
+    def read(cls, message: Message, batch: Batch, job: Job) -> Verdict:
+        """The verdict in a message; an error if it is about another job."""
+        read = Fields(message.body, "a verification")
+        number, about = read.integer("number", 0, MOST_PEOPLE), read.hash("job")
+        if (number, about) != (job.number, job.digest):
+            raise ProtocolError("a verification of another job than the one given here")
+        codes = np.frombuffer(read.data("codes", len(job.ids)), np.uint8)
+        good, size = int((codes == 0).sum()), batch.prio3.sizes.verifier_share
+        data, public = read.data("shares", good * size), read.data("public", good * DIGEST)
+        read.finish()
+        if not {*codes.tolist()} <= {0, *REFUSALS}:
+            raise ProtocolError("a verification with an unknown reason")
+        shares = np.frombuffer(data, np.uint8).reshape(-1, size)
+        return cls(codes, shares, np.frombuffer(public, np.uint8).reshape(-1, DIGEST))
+
+
+@dataclass(frozen=True)
+class Count:
+    """Who counts: what all aggregators must agree on before anything opens.
+
+    Arguments:
+        ids: of the reports that count, sorted.
+        refused: how many do not, by reason.
+        chain: digest of the last job, which names all jobs before it.
+    """
+
+    ids: tuple[bytes, ...]
+    refused: Mapping[int, int]
+    chain: str
+
+    def body(self) -> dict[str, Any]:
+        """What is signed as `ready`."""
+        return {
+            "people": len(self.ids),
+            "counted": hashlib.sha256(b"".join(self.ids)).hexdigest(),
+            "refused": {str(code): count for code, count in sorted(self.refused.items())},
+            "chain": self.chain,
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """One aggregator's share of the total."""
+
+    count: Count
+    share: bytes
+
+    def body(self) -> dict[str, Any]:
+        """What is signed as `result`."""
+        ids, share = encode64(b"".join(self.count.ids)), encode64(self.share)
+        return {**self.count.body(), "ids": ids, "share": share}
+
+    @classmethod
+    def read(cls, message: Message, batch: Batch) -> Result:
+        """The result in a message, validated."""
+        read = Fields(message.body, "a result")
+        ids, share = _ids(read.data("ids")), read.data("share", batch.prio3.sizes.aggregate_share)
+        chain, counts = read.hash("chain"), Fields(read.mapping("refused"), "what was refused")
+        codes = [code for code in REFUSALS if str(code) in message.body["refused"]]
+        refused = {code: counts.integer(str(code), 1, MOST_PEOPLE) for code in codes}
+        counts.finish()
+        result = cls(Count(ids, refused, chain), share)
+        read.integer("people", 0, MOST_PEOPLE), read.hash("counted")
+        read.finish()
+        if message.body != result.body() or list(ids) != sorted(set(ids)):
+            raise ProtocolError("a result whose list of reports is not the one it counts")
+        return result
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The total of a batch.
+
+    Arguments:
+        totals: int64 (cells,).
+        people: how many people are in them.
+        refused: how many reports were refused, by reason in words.
+        ids: of the reports that count.
+    """
+
+    totals: npt.NDArray[np.int64]
     people: int
-    share: ring.Vector
+    refused: Mapping[str, int]
+    ids: frozenset[bytes]
 
 
-def read_opening(message: Message, batch: Batch) -> Opening:
-    """The opening in a message, if an aggregator of the batch signed it."""
-    _check_aggregator(message, batch, "opening")
-    read = Fields(message.body, "an opening")
-    size = batch.terms.question.cells * batch.bits // 8
-    opening = Opening(
-        read.hash("reports"),
-        read.integer("people", 1, batch.people),
-        np.frombuffer(read.data("share", size), ring.ring_type(batch.bits)),
-    )
-    read.finish()
-    return opening
+def heard(post: Post, batch: Batch, topic: str) -> dict[str, Message]:
+    """What the batch's aggregators said on a topic, by sender; everything else is passed over.
 
-
-def total(openings: Iterable[Message], batch: Batch) -> tuple[npt.NDArray[np.int64], int]:
-    """Step 4: the totals and the number of people, from the openings of all aggregators.
-
-    Arguments:
-        openings: one message of kind `opening` from each aggregator, in any order.
-        batch: the batch they belong to.
-
-    Returns:
-        int64 (cells,), and how many people are in it. An error says which opening is missing,
-        differs, or gives impossible totals.
+    An aggregator that signed two different things is an error that names it.
     """
-    shares: dict[str, ring.Vector] = {}
-    sets: set[tuple[str, int]] = set()
-    for message in openings:
-        opening = read_opening(message, batch)
-        if not np.array_equal(shares.setdefault(message.sender, opening.share), opening.share):
-            raise ProtocolError("an aggregator gave two different openings of one batch")
-        sets.add((opening.reports, opening.people))
-    if missing := [name for name in batch.ids if name not in shares]:
-        raise ProtocolError(f"the opening of aggregator {missing[0][:12]} is missing")
-    if len(sets) > 1:
-        raise ProtocolError("the aggregators opened different sets of reports")
-    people = sets.pop()[1]
-    if people < batch.terms.minimum:
-        raise ProtocolError(f"an opening for {people} people, below the terms' minimum")
-    summed = np.sum(list(shares.values()), axis=0, dtype=ring.ring_type(batch.bits))
-    if int(summed.max(initial=0)) > people:
-        raise ProtocolError(
-            f"a total above {people}: a vector was ill-formed or an aggregator is faulty"
-        )
-    totals = summed.astype(np.int64)
-    batch.terms.question.check(totals, people)
-    return totals, people
+    found: dict[str, Message] = {}
+    keys = {one.id: one.signing for one in batch.aggregators}
+    for message in post.hear(topic):
+        if message.run != batch.digest or topic_of(message) != topic or message.sender not in keys:
+            continue
+        if not message.signed_by(keys[message.sender]):
+            continue
+        if found.setdefault(message.sender, message).digest != message.digest:
+            reason = f"an aggregator signed two different messages on '{topic}'"
+            raise Abort(topic.partition(" ")[0], reason, (message.sender,)).error
+    return found
 
 
-def read_abort(message: Message, batch: Batch) -> Abort:
-    """Why an aggregator of the batch stopped."""
-    _check_aggregator(message, batch, "abort")
-    return Abort.from_dict(message.body)
+def aborts(post: Post, batch: Batch) -> dict[str, Abort]:
+    """The aggregators that gave up, by id: each has wiped its keys and opened nothing."""
+    found = {}
+    for sender, message in heard(post, batch, "abort").items():
+        try:
+            found[sender] = Abort.from_dict(message.body)
+        except ProtocolError:  # it stopped all the same
+            found[sender] = Abort("abort", "it did not say why", (sender,))
+    return found
 
 
-def _check_aggregator(message: Message, batch: Batch, kind: str) -> None:
-    if message.kind != kind or message.run != batch.digest:
-        raise ProtocolError(f"a {message.kind!r} of another batch where {kind!r} was expected")
-    signers = [one for one in batch.aggregators if one.id == message.sender]
-    if not signers or not message.signed_by(signers[0].signing):
-        raise ProtocolError(f"a message of kind {kind!r} no aggregator of this batch signed")
+def read_outcome(post: Post, batch: Batch) -> Outcome | None:
+    """The total, for anybody; None while results are missing, an error if there will be none."""
+    results = heard(post, batch, "result")
+    if len(results) < len(batch.ids):
+        for sender, abort in aborts(post, batch).items():
+            who = f"aggregator {sender[:12]}"
+            raise Abort(abort.step, f"{who} says: {abort.reason}", abort.who).error
+        return None
+    return add_up((results[one] for one in batch.ids), batch)
+
+
+def add_up(messages: Iterable[Message], batch: Batch) -> Outcome:
+    """The total of all aggregators' results, in their order, if they speak of the same people."""
+    results = [Result.read(message, batch) for message in messages]
+    count = results[0].count
+    if any(one.count != count for one in results):
+        raise Abort("result", "the aggregators counted different reports").error
+    if len(count.ids) < batch.minimum:
+        raise Abort("result", f"{len(count.ids)} people are fewer than {batch.minimum}").error
+    totals = vdaf.unshard(batch.prio3, [one.share for one in results])
+    batch.question.check(totals, len(count.ids))
+    refused = {REFUSALS[code]: many for code, many in count.refused.items()}
+    return Outcome(totals, len(count.ids), refused, frozenset(count.ids))
+
+
+def _ids(data: bytes) -> tuple[bytes, ...]:
+    if len(data) % NONCE:
+        raise ProtocolError(f"ids of reports have {NONCE} bytes each")
+    return tuple(data[at : at + NONCE] for at in range(0, len(data), NONCE))

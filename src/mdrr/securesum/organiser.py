@@ -1,137 +1,193 @@
-"""The organiser: gathers who takes part, freezes and signs the list (before paper section 4.2).
+"""The organiser of a small group: checks invitations, signs the list (before paper section 4.2).
 
-The organiser sees public keys and, at the end, the totals; never a share. People who want to be
-sure that the list is not made of the organiser's own puppets must compare its digest with people
-they know: no protocol can do that for them.
+The organiser is a client of the relay like everybody. She sees public keys and, at the end, the
+totals; never a share. People who want to be sure that the list is not made of the organiser's own
+puppets must compare its digest with people they know: no protocol can do that for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hmac
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.keys import Identity, Public
+from mdrr.securesum.abort import Abort
+from mdrr.securesum.admission import credential, hashed
+from mdrr.securesum.keys import Identity, Public, name_of
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.roster import Batch, Roster, read_pins
+from mdrr.securesum.post import Mail
+from mdrr.securesum.roster import Roster
 from mdrr.securesum.terms import Terms
-from mdrr.securesum.wire import Fields
-
-ROLES = ("party", "aggregator")
+from mdrr.securesum.wire import FORMAT, Fields, canonical
 
 
-def join(identity: Identity, terms: Terms, role: str = "party") -> Message:
-    """Ask to take part: the public keys, signed by their owner."""
-    body = {"role": role, "keys": identity.public.to_dict()}
-    return write(identity, "join", terms.digest, body)
+@dataclass(frozen=True)
+class Join:
+    """Somebody who wants to take part.
+
+    Arguments:
+        public: her keys.
+        invitation: hash of her credential for the organiser, in hex.
+        proof: that she has that credential, and means these keys; the credential stays with her.
+    """
+
+    public: Public
+    invitation: str
+    proof: str
 
 
-def read_join(message: Message, terms: Terms) -> tuple[str, Public]:
-    """Role and keys of someone who wants to take part, if she signed for these terms."""
+def join(identity: Identity, terms: Terms, token: str) -> Message:
+    """Ask to take part, with an invitation."""
+    leader, keys = name_of(terms.organiser), identity.public
+    shown = credential(token, leader)
+    body = {
+        "keys": keys.to_dict(),
+        "invitation": hashed(shown).hex(),
+        "proof": _proof(shown, terms, keys),
+    }
+    return write(identity, "join", terms.digest, body, leader)
+
+
+def _proof(shown: bytes, terms: Terms, keys: Public) -> str:
+    said: dict[str, Any] = {"format": f"{FORMAT} join", "terms": terms.digest}
+    return hmac.digest(shown, canonical({**said, "keys": keys.to_dict()}), "sha256").hex()
+
+
+def read_join(message: Message, terms: Terms) -> Join:
+    """Who wants to take part, if she signed for these terms; her invitation is not yet checked."""
     if message.kind != "join" or message.run != terms.digest:
         raise ProtocolError(f"a {message.kind!r} of other terms where a join was expected")
     read = Fields(message.body, "a join")
-    role, public = read.text("role", 20), Public.from_dict(read.mapping("keys"))
+    found = Join(
+        Public.from_dict(read.mapping("keys")), read.hash("invitation"), read.hash("proof")
+    )
     read.finish()
-    if role not in ROLES:
-        raise ProtocolError(f"the role {role!r} is not known. Known: {', '.join(ROLES)}")
-    if role == "aggregator" and terms.mode != "aggregators":
-        raise ProtocolError("a run in paper mode has no aggregators")
-    if not message.signed_by(public.signing):
+    if not message.signed_by(found.public.signing):
         raise ProtocolError("a join is not signed by the keys it shows")
-    return role, public
+    return found
 
 
 class Organiser:
-    """Collects joins until the wanted number is there, then signs the roster or the batch.
+    """Gathers who comes; when all are there, or at the closing time, signs the roster.
+
+    Started again after a crash, she reads everything again and signs the same.
 
     Arguments:
         identity: the organiser's keys.
         terms: what is offered.
-        aggregators: in `aggregators` mode, how many to wait for (2 or 3; 2 unless `pins` say).
-        pins: the only aggregators to take, by `Public.pin`; whoever comes first when None.
+        tokens: the invitations.
+        post: the run at its relay.
+        clock: seconds since 1970.
     """
+
+    step = "roster"
 
     def __init__(
         self,
         identity: Identity,
         terms: Terms,
+        tokens: Sequence[str],
+        post: Mail,
         *,
-        aggregators: int | None = None,
-        pins: Iterable[str] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         if terms.organiser != identity.public.signing:
             raise ProtocolError("these terms name another organiser")
-        self._pins = None if pins is None else read_pins(pins)
-        if self._pins is not None and terms.mode != "aggregators":
-            raise ProtocolError("a run in paper mode has no aggregators to name")
-        named = 2 if self._pins is None else len(self._pins)
-        aggregators = named if aggregators is None else aggregators
-        if self._pins is not None and aggregators != named:
-            raise ProtocolError(f"{named} aggregators are named, {aggregators} are asked for")
-        if terms.mode == "aggregators" and aggregators not in (2, 3):
-            raise ProtocolError(f"{aggregators} aggregators: wait for two or three")
-        self._identity = identity
-        self.terms = terms
-        self._wanted = {
-            "party": terms.wanted,
-            "aggregator": aggregators if terms.mode == "aggregators" else 0,
-        }
-        self._joined: dict[str, dict[str, Public]] = {role: {} for role in ROLES}
-        self._sealing: set[bytes] = set()
-        self.frozen: Roster | Batch | None = None
+        self._identity, self.terms, self._post, self._clock = identity, terms, post, clock
+        self._shown = {hashed(s).hex(): s for s in (credential(t, identity.id) for t in tokens)}
+        if len(self._shown) != terms.people:
+            raise ProtocolError(f"the terms are for {terms.people} invitations, not for these")
+        self._order = list(self._shown)
+        self._mark = 0
+        self.joined: dict[str, Public] = {}
+        self.refused: list[str] = []
+        self.ended: Message | None = None
 
     @property
-    def enrolled(self) -> tuple[str, ...]:
-        """Ids of the people who joined, in order."""
-        return tuple(sorted(self._joined["party"]))
+    def finished(self) -> bool:
+        """Whether the list is signed, or too few came."""
+        return self.ended is not None
 
-    def key_of(self, name: str) -> bytes | None:
-        """The signing key of somebody who joined."""
-        for members in self._joined.values():
-            if name in members:
-                return members[name].signing
-        return None
+    @property
+    def frozen(self) -> Roster | None:
+        """The roster, once it is signed."""
+        if self.ended is None or self.ended.kind != "roster":
+            return None
+        return Roster.read(self.ended, self.terms)
 
-    def invite(self) -> Message:
-        """The signed terms."""
-        return self.terms.message(self._identity)
+    @property
+    def aborted(self) -> Abort | None:
+        """Why there is no roster, if too few came."""
+        if self.ended is None or self.ended.kind != "abort":
+            return None
+        return Abort.from_dict(self.ended.body)
 
-    def receive(self, message: Message) -> list[Message]:
-        """Take a join; the last one wanted brings out the signed list."""
-        role, public = read_join(message, self.terms)
-        if role == "aggregator" and self._pins is not None and public.pin not in self._pins:
-            raise ProtocolError(
-                f"aggregator {public.pin}, which calls its operator "
-                f"{public.operator or '(unnamed)'!r}, is not one the organiser named"
+    @property
+    def absent(self) -> tuple[int, ...]:
+        """Who did not come, by the number of the invitation in the organiser's list."""
+        return tuple(k for k, one in enumerate(self._order, 1) if one not in self.joined)
+
+    def invitation_of(self, name: str) -> int | None:
+        """The number of the invitation with which somebody came."""
+        found = [k for k, one in enumerate(self._order, 1) if self._id_of(one) == name]
+        return found[0] if found else None
+
+    def _id_of(self, invitation: str) -> str | None:
+        return self.joined[invitation].id if invitation in self.joined else None
+
+    def advance(self) -> bool:
+        """Read what came and sign the list when it is time; whether something happened."""
+        if self.finished:
+            return False
+        arrived, self._mark = self._post.mail(self._identity.id, self._mark)
+        for message in arrived:
+            self._receive(message)
+        if arrived or self.finished:
+            return True
+        if len(self.joined) < self.terms.people and self._clock() < self.terms.closes:
+            return False
+        return self._freeze()
+
+    def _receive(self, message: Message) -> None:
+        if message.kind in ("roster", "abort") and message.sender == self._identity.id:
+            if message.run == self.terms.digest and message.signed_by(self.terms.organiser):
+                self.ended = message  # signed before a crash
+            return
+        if message.kind == "join":
+            try:
+                self._admit(read_join(message, self.terms))
+            except ProtocolError as error:
+                self.refused.append(str(error))
+
+    def _admit(self, one: Join) -> None:
+        shown = self._shown.get(one.invitation)
+        if shown is None or not hmac.compare_digest(
+            _proof(shown, self.terms, one.public), one.proof
+        ):
+            raise ProtocolError("a join without an invitation of this group")
+        others = [each for name, each in self.joined.items() if name != one.invitation]
+        if self.joined.get(one.invitation, one.public) != one.public:
+            raise ProtocolError("an invitation that was used already, with other keys")
+        if any(one.public.id == each.id for each in others):
+            raise ProtocolError("keys that came with another invitation already")
+        if any(one.public.sealing == each.sealing for each in others):
+            raise ProtocolError("a sealing key that is another participant's")
+        self.joined[one.invitation] = one.public
+
+    def _freeze(self) -> bool:
+        try:
+            roster = Roster.of(self.terms, self.joined.values())
+            said = roster.message(self._identity)
+        except ProtocolError as error:
+            said = write(
+                self._identity, "abort", self.terms.digest, Abort("roster", str(error)).to_dict()
             )
-        others = self._joined[role]
-        if self.frozen is not None or public.id in others:
-            if others.get(public.id) == public:
-                return []
-            raise ProtocolError("the list of participants is closed")
-        if len(others) >= self._wanted[role]:
-            raise ProtocolError(f"there are {len(others)} of role {role!r} already: no more wanted")
-        if public.sealing in self._sealing:
-            raise ProtocolError("this sealing key is another participant's: make keys of your own")
-        others[public.id] = public
-        self._sealing.add(public.sealing)
-        return self.freeze() if self._complete else []
+        self._post.say(said)
+        self.ended = said
+        return True
 
-    @property
-    def _complete(self) -> bool:
-        return all(len(self._joined[role]) >= self._wanted[role] for role in ROLES)
-
-    def freeze(self) -> list[Message]:
-        """Sign the list as it stands; fails when it is shorter than the terms' minimum."""
-        people = self._joined["party"]
-        if self.terms.mode == "paper":
-            self.frozen = Roster.of(self.terms, people.values())
-        else:
-            self.frozen = Batch.of(self.terms, self._joined["aggregator"].values(), people)
-        return [self.frozen.message(self._identity)]
-
-    def close(self) -> Message:
-        """Tell the aggregators that no more reports are expected."""
-        if not isinstance(self.frozen, Batch):
-            raise ProtocolError("there is no batch to close")
-        return write(self._identity, "close", self.frozen.digest, {})
+    def expire(self) -> None:
+        """The organiser waits for the closing time and for nothing else."""

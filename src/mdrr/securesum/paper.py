@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy.typing as npt
 from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
 from mdrr.securesum.abort import Abort
-from mdrr.securesum.history import History, MemoryHistory, check_apart
+from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.roster import Roster
@@ -37,9 +38,11 @@ from mdrr.securesum.shares import (
     share_body,
 )
 from mdrr.securesum.terms import FLOOR
+from mdrr.securesum.wire import digest
 from mdrr.source import Source
 
 STEPS = ("accept", "share", "commit", "reveal", "done")
+AGAIN = ". The others may run again without her"
 Dealer = Callable[[Source, int, int], ring.Vector]
 
 
@@ -52,12 +55,11 @@ class Party:
         vector: unsigned (cells,), her one-hot vector from `Question.encode`.
         source: where her shares come from.
         history: the groups she helped to open before.
-        minimum: the fewest parties she accepts herself, and by which two opened groups must
-            differ, whatever the terms say.
+        minimum: the fewest parties she accepts herself, whatever the terms say.
         deal: how shares are drawn; a seam for tests that plant a bug.
 
     Example:
-        See `mdrr.securesum.simulate.run_paper`, which passes the messages around.
+        See `mdrr.securesum.member.Member`, which fetches and posts the messages.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Party:
         self._identity = identity
         self._roster = roster
         self._source = source
-        self._history = MemoryHistory() if history is None else history
+        self._history = History() if history is None else history
         self._minimum = minimum
         self._deal = deal
         self._vector = np.asarray(vector, np.uint8)
@@ -91,6 +93,11 @@ class Party:
     def finished(self) -> bool:
         """Whether the run has ended for this party, in totals or in an abort."""
         return self.totals is not None or self.aborted is not None
+
+    @property
+    def people(self) -> int:
+        """How many are in the run."""
+        return len(self._roster.members)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -125,20 +132,7 @@ class Party:
             )
         if self._vector.shape != (self._roster.terms.question.cells,):
             raise ProtocolError("the answers do not fit the question on the roster")
-        check_apart(self._history, self._group, self._apart, self._repeatable)
-
-    @property
-    def _group(self) -> frozenset[str]:
-        return frozenset(self._roster.ids)
-
-    @property
-    def _repeatable(self) -> bool:
-        """Whether she would say the same again: pairs that are randomized are drawn afresh."""
-        return not self._roster.terms.question.matrices
-
-    @property
-    def _apart(self) -> int:
-        return max(self._roster.terms.apart, self._minimum)
+        self._history.check(self._roster.terms.question, frozenset(self._roster.ids))
 
     def receive(self, message: Message) -> list[Message]:
         """Take in one message and return what it makes this party say."""
@@ -154,7 +148,9 @@ class Party:
             return self._heed(message)
         before = self._heard[message.kind].setdefault(message.sender, message)
         if before.content != message.content:
-            return self._stop(f"two different messages at step {message.kind!r}", message.sender)
+            self._history.note_false(self._roster.digest, message.sender)
+            why = f"two different messages at step {message.kind!r}{AGAIN}"
+            return self._stop(why, message.sender)
         return self._advance()
 
     def expire(self) -> list[Message]:
@@ -182,21 +178,40 @@ class Party:
 
     def _heed(self, message: Message) -> list[Message]:
         try:
-            theirs = Abort.from_dict(message.body)
+            theirs = replace(Abort.from_dict(message.body), by=message.sender)
         except ProtocolError:
-            theirs = Abort(self.step, "a party stopped the run", (message.sender,))
+            theirs = Abort(self.step, "it did not say why", (message.sender,), message.sender)
+        before_reveal = theirs.step in STEPS[: STEPS.index("reveal")]
+        if self.step == "reveal" and before_reveal and message.sender in self.missing:
+            self._history.note_left(self._roster.digest, message.sender)
         if theirs.step in STEPS and STEPS.index(self.step) < STEPS.index(theirs.step):
             # Others are further on: what is missing here is why they could not go on.
             reason = f"another party stopped while this one was waiting{self._aside}"
-            theirs = Abort(self.step, reason, self.missing)
+            theirs = Abort(self.step, reason, self.missing, message.sender)
         self.aborted = theirs
+        self._let_go()
         self._forget()
         return []
 
     def _stop(self, reason: str, *who: str) -> list[Message]:
-        self.aborted = Abort(self.step, reason, who)
+        # Who was killed and started again may have revealed her sum: she must not say otherwise.
+        revealed = self._roster.digest in {one.run for one in self._history.revealed()}
+        self.aborted = Abort("reveal" if revealed else self.step, reason, who)
+        self._let_go()
         self._forget()
         return [self._write("abort", self.aborted.to_dict())]
+
+    def _let_go(self) -> None:
+        """Note whose revealed sums are false, so that the others may run again without them.
+
+        Why only what she signed herself counts, and why it is safe: see `mdrr.securesum.history`.
+        """
+        if self.step == "reveal":
+            for name, message in self._heard["reveal"].items():
+                try:
+                    read_reveal(message.body, self._roster, name, self._committed[name])
+                except ProtocolError:
+                    self._history.note_false(self._roster.digest, name)
 
     def _forget(self) -> None:
         self._own_share, self._sum, self._nonce = None, b"", b""
@@ -223,7 +238,8 @@ class Party:
         try:
             return actions[self.step]()
         except _Blame as blame:
-            return self._stop(blame.reason, blame.who)
+            reason, who = blame.args
+            return self._stop(f"{reason}{AGAIN}", who)
         except ProtocolError as error:
             return self._stop(str(error))
 
@@ -261,23 +277,32 @@ class Party:
         for name, message in self._heard["commit"].items():
             with _blaming(name):
                 self._committed[name] = read_commitment(message.body)
-        # From here on the total may become known: note the group before the first piece leaves.
-        # Another run of hers may have opened a close group since she signed this roster.
-        self._history.remember(self._group, self._apart, self._repeatable)
+        # From here on the total may become known: note the run before the first piece leaves.
+        # Another run of hers may have asked the same since she signed this roster.
+        self._history.remember(self._roster)
         self.step = "reveal"
         return self._say("reveal", reveal_body(self._committed, self._nonce, self._sum))
 
     def _after_reveals(self) -> list[Message]:
-        vectors = []
+        vectors, same = [], digest(self._committed)
         for name, message in self._heard["reveal"].items():
             with _blaming(name):
-                vectors.append(read_reveal(message.body, self._roster, name, self._committed))
+                vector, seen = read_reveal(message.body, self._roster, name, self._committed[name])
+            if seen != same:
+                return self._stop(
+                    "the parties were shown different commitments: some member lies, perhaps with "
+                    "the relay's help, and nobody can tell who"
+                )
+            vectors.append(vector)
         totals = ring.add(np.vstack(vectors), self._roster.modulus).astype(np.int64)
         try:
             self._roster.terms.question.check(totals, len(self._roster.members))
         except ProtocolError as error:
-            return self._stop(str(error))
-        self._history.finish(self._group)
+            return self._stop(
+                f"{error}. Shares hide whose it was. The same people may run it again; if it "
+                "happens again, use aggregators, who refuse such a vector"
+            )
+        self._history.finish(self._roster.digest)
         self._forget()
         self.step, self.totals = "done", totals
         return []
@@ -293,8 +318,4 @@ def _blaming(name: str) -> Iterator[None]:
 
 
 class _Blame(Exception):
-    """A member broke the rules in a message she signed."""
-
-    def __init__(self, reason: str, who: str) -> None:
-        super().__init__(reason)
-        self.reason, self.who = reason, who
+    """A member broke the rules in a message she signed: the reason, and who."""

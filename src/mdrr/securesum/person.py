@@ -1,161 +1,122 @@
-"""A person's report to two or three aggregators: one share each, together her vector.
+"""A person's report: her tables split by Prio3, one sealed part for each aggregator.
 
-The paper's section 4.2 with the n parties' shares replaced by k aggregators' (as in Prio): she
-draws k−1 seeds, expands each to a mask on Z_2^bits, and subtracts the masks from her one-hot
-vector. The first aggregator gets the remainder, the others a 32-byte seed. Any k−1 of the shares
-are uniform whatever she answered.
+    report   16 bytes of id (the nonce), then the public share, then the sealed parts in order
+    part     sealed: the credential for that aggregator, then its input share
 
-    report   {"signing": …, "parts": [digest of each sealed share], "sealed": …, "proof": null}
-
-one message per aggregator, signed. All of them list the digests of all sealed shares, so that
-aggregators agree on whole reports and never mix shares of two.
+All reports of a batch have one length. A part opens for its aggregator only, in this batch, under
+this id and beside this public share. She sends it once, with her credential for the relay.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum import ring
-from mdrr.securesum.keys import KEY_BYTES, SEALED_EXTRA, Identity, name_of, seal
-from mdrr.securesum.message import Message, write
-from mdrr.securesum.roster import Batch
-from mdrr.securesum.wire import FORMAT, Fields, digest, encode64
+from mdrr.securesum.admission import CREDENTIAL, RELAY, credential
+from mdrr.securesum.batch import Batch
+from mdrr.securesum.keys import Identity, seal
+from mdrr.securesum.prio3 import vdaf
+from mdrr.securesum.prio3.scheme import NONCE
+from mdrr.securesum.wire import FORMAT
 from mdrr.source import Source
 
-Expander = Callable[[bytes, bytes, int, int], ring.Vector]
 
-
-def share_context(batch: Batch, person: str, aggregator: str) -> bytes:
-    """What a sealed share and the mask of a seed are bound to."""
-    return f"{FORMAT} report\n{batch.digest}\n{person}\n{aggregator}".encode()
-
-
-def split(
-    vector: npt.NDArray[np.uint8],
-    batch: Batch,
-    person: str,
-    source: Source,
-    expand: Expander = ring.expand,
-) -> tuple[bytes, ...]:
-    """One share per aggregator: a packed vector for the first, seeds for the others.
+@dataclass(frozen=True)
+class SealedReport:
+    """What leaves a device, once.
 
     Arguments:
-        vector: unsigned (cells,), one-hot per pair.
-        batch: the aggregators and the ring.
-        person: her id.
-        source: where the seeds come from.
-        expand: how a seed becomes a mask; a seam for tests that plant a bug.
-
-    Returns:
-        The shares in the clear, in the order of the aggregators.
+        id: 16 random bytes, public.
+        credential: shown to the relay.
+        data: public share and sealed parts.
     """
-    cells = batch.terms.question.cells
-    if vector.shape != (cells,):
-        raise ProtocolError(f"a vector of {vector.shape} where the batch has {cells} cells")
-    rest = vector.astype(ring.ring_type(batch.bits))
-    seeds = tuple(source.read(ring.SEED_BYTES) for _ in batch.aggregators[1:])
-    for seed, name in zip(seeds, batch.ids[1:], strict=True):
-        rest = rest - expand(seed, share_context(batch, person, name), batch.bits, cells)
-    return (rest.tobytes(), *seeds)
+
+    id: bytes
+    credential: bytes
+    data: bytes
 
 
-def make_report(
-    identity: Identity,
-    batch: Batch,
-    vector: npt.NDArray[np.uint8],
-    source: Source,
-    expand: Expander = ring.expand,
-) -> list[Message]:
-    """A person's whole report: one sealed, signed message per aggregator.
+@dataclass(frozen=True)
+class OpenedPart:
+    """One aggregator's part of a report."""
+
+    credential: bytes
+    public_share: bytes
+    input_share: bytes
+
+
+def part_context(batch: Batch, report: bytes, aggregator: str, public_share: bytes) -> bytes:
+    """What a sealed part is bound to."""
+    public = hashlib.sha256(public_share).hexdigest()
+    return f"{FORMAT} part\n{batch.digest}\n{report.hex()}\n{aggregator}\n{public}".encode()
+
+
+def make_reports(
+    batch: Batch, tokens: Sequence[str], positions: npt.NDArray[np.int64], source: Source
+) -> list[SealedReport]:
+    """Reports of some people; a person on her own device makes one.
 
     Arguments:
-        identity: her keys, enrolled for the batch.
         batch: as `Batch.read` returned it.
-        vector: from `Question.encode`.
-        source: where her masks come from.
-        expand: see `split`.
+        tokens: their invitations.
+        positions: where the ones stand, from `Question.positions`: int (n, pairs).
+        source: where ids and shares come from.
 
     Returns:
-        The messages, in the order of the aggregators.
+        One report for each.
 
     Example:
-        See `mdrr.securesum.simulate_batch.run_aggregators`.
+        See `mdrr.securesum.rehearse.run_batch`.
     """
-    shares = split(vector, batch, identity.id, source, expand)
-    sealed = [
-        seal(share, one.sealing, share_context(batch, identity.id, one.id))
-        for share, one in zip(shares, batch.aggregators, strict=True)
-    ]
-    parts = [hashlib.sha256(envelope).hexdigest() for envelope in sealed]
-    signing = encode64(identity.public.signing)
+    n, prio3 = len(tokens), batch.prio3
+    nonces = _drawn(source, n, NONCE)
+    rand = _drawn(source, n, prio3.sizes.rand)
+    public, shares = vdaf.shard(prio3, batch.ctx, positions, nonces, rand)
     return [
-        write(
-            identity,
-            "report",
-            batch.digest,
-            {"signing": signing, "parts": parts, "sealed": encode64(envelope), "proof": None},
-            to=name,
+        seal_report(
+            batch, token, nonces[k].tobytes(), public[k].tobytes(), [s[k].tobytes() for s in shares]
         )
-        for envelope, name in zip(sealed, batch.ids, strict=True)
+        for k, token in enumerate(tokens)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One aggregator's part of a report, signature and form checked.
+def seal_report(
+    batch: Batch, token: str, report: bytes, public_share: bytes, input_shares: Sequence[bytes]
+) -> SealedReport:
+    """Seal the shares of one report, each with the credential that its reader checks."""
+    parts = [
+        seal(
+            credential(token, one.id) + share,
+            one.sealing,
+            part_context(batch, report, one.id, public_share),
+        )
+        for one, share in zip(batch.aggregators, input_shares, strict=True)
+    ]
+    return SealedReport(report, credential(token, RELAY), b"".join([public_share, *parts]))
+
+
+def open_part(batch: Batch, aggregator: Identity, report: bytes, data: bytes) -> OpenedPart:
+    """Open a part as the relay hands it out: the public share, then what is sealed.
 
     Arguments:
-        person: id of the sender.
-        report: digest that names the whole report, the same for every aggregator.
-        sealed: the envelope for this aggregator.
+        batch: the batch.
+        aggregator: with its keys of this batch.
+        report: id of the report.
+        data: public share and sealed part.
     """
-
-    person: str
-    report: str
-    sealed: bytes
-
-
-def read_part(message: Message, batch: Batch, aggregator: str) -> Part:
-    """The part for one aggregator, or an error that says why it does not count."""
-    if message.kind != "report" or message.run != batch.digest:
-        raise ProtocolError("a report for another batch (replayed, or sent to the wrong place)")
-    if message.to != aggregator:
-        raise ProtocolError("a report for another aggregator")
-    position = batch.ids.index(aggregator)
-    read = Fields(message.body, "a report")
-    signing, parts = read.data("signing", KEY_BYTES), read.hashes("parts", 3)
-    sealed = read.data("sealed", share_bytes(batch, position) + SEALED_EXTRA)
-    read.nothing("proof")
-    read.finish()
-    if name_of(signing) != message.sender or not message.signed_by(signing):
-        raise ProtocolError("a report whose signature is not its sender's")
-    if len(parts) != len(batch.ids) or parts[position] != hashlib.sha256(sealed).hexdigest():
-        raise ProtocolError("a report whose list of shares does not name the share it brings")
-    return Part(message.sender, digest([message.sender, *parts]), sealed)
+    size = batch.prio3.sizes.public_share
+    if len(data) != size + batch.part_bytes[batch.ids.index(aggregator.id)]:
+        raise ProtocolError("a part of the wrong length")
+    public_share = data[:size]
+    context = part_context(batch, report, aggregator.id, public_share)
+    content = aggregator.unseal(data[size:], context)
+    return OpenedPart(content[:CREDENTIAL], public_share, content[CREDENTIAL:])
 
 
-def share_bytes(batch: Batch, position: int) -> int:
-    """The length of the share of the aggregator at that position."""
-    if position:
-        return ring.SEED_BYTES
-    return batch.terms.question.cells * batch.bits // 8
-
-
-def open_share(
-    part: Part, batch: Batch, aggregator: Identity, expand: Expander = ring.expand
-) -> ring.Vector:
-    """This aggregator's share of a report as a vector: unsigned (cells,)."""
-    context = share_context(batch, part.person, aggregator.id)
-    share = aggregator.unseal(part.sealed, context)
-    position = batch.ids.index(aggregator.id)
-    if len(share) != share_bytes(batch, position):
-        raise ProtocolError("a share of the wrong length")
-    if position:
-        return expand(share, context, batch.bits, batch.terms.question.cells)
-    return np.frombuffer(share, ring.ring_type(batch.bits))
+def _drawn(source: Source, n: int, size: int) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(source.read(n * size), np.uint8).reshape(n, size)

@@ -8,7 +8,7 @@ a cell drawn from that pair's randomization matrix (4.3). The sum over people is
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -204,6 +204,19 @@ class Question:
         matrices = tuple(matrix_from_dict(one) for one in read.array("matrices", 500_000))
         read.finish()
         return cls(domain, matrices)
+
+
+def spent_on(question: Question) -> float | None:
+    """ε of answering: the sum over the pairs; None if the tables are exact."""
+    if not question.matrices:
+        return None
+    return math.fsum(matrix.epsilon for matrix in question.matrices)
+
+
+def asked_again(names: Iterable[str], question: Question) -> tuple[str, ...]:
+    """Those of some attributes that a question asks about, whatever their case."""
+    asked = {name.casefold() for name in question.domain.names}
+    return tuple(name for name in names if name.casefold() in asked)
 
 
 def randomized_in_all(domain: Domain, epsilon: float) -> Question:

@@ -1,20 +1,30 @@
-"""A whole run in one process, from records to totals: keys, terms, lists, messages and all."""
+"""A whole run in one process, from records to totals: keys, lists, messages and all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from mdrr.columns import require
+from mdrr.securesum.aggregator import Aggregator, offer
+from mdrr.securesum.folder import make_batch, make_group
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.organiser import Organiser, join
+from mdrr.securesum.ledger import Ledger
+from mdrr.securesum.member import Member, Role
+from mdrr.securesum.opening import Outcome, read_outcome
+from mdrr.securesum.organiser import Organiser
+from mdrr.securesum.person import make_reports
+from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.simulate import Traffic, run_paper
-from mdrr.securesum.simulate_batch import run_aggregators
-from mdrr.securesum.terms import make_terms
 from mdrr.source import Source
+
+FAR = 2**34
+"""A closing time that does not come: the batch ends when everybody has reported."""
 
 
 def rehearse(
@@ -25,7 +35,6 @@ def rehearse(
     source: Source,
     *,
     aggregators: int = 2,
-    traffic: Traffic | None = None,
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Let every person take part with fresh keys; what is opened, and for how many.
 
@@ -36,42 +45,102 @@ def rehearse(
         minimum: the fewest people a total opens for.
         source: where keys, shares, masks and randomized answers come from.
         aggregators: how many, in `aggregators` mode.
-        traffic: counts the bytes when given, those of people who join included.
 
     Returns:
         Totals, int64 (cells,), and the number of people.
     """
-    places = question.positions(codes, source)
-    people = [Identity.generate(source) for _ in places]
-    servers = [Identity.generate(source, f"simulated {k}") for k in range(aggregators)]
-    leader = Identity.generate(source)
-    terms = make_terms(mode, question, leader, source, wanted=len(people), minimum=minimum)
-    organiser = Organiser(leader, terms, aggregators=aggregators)
-    count = Traffic() if traffic is None else traffic
-    invitation = len(organiser.invite().to_json())
+    require("sqlalchemy", "server")
     if mode == "aggregators":
-        for server in servers:
-            organiser.receive(join(server, terms, "aggregator"))
-    for person in people:
-        message = join(person, terms)
-        count.download("terms", invitation)
-        count.upload("join", len(message.to_json()))
-        organiser.receive(message)
+        outcome = run_batch(question, codes, minimum, source, aggregators=aggregators)
+        return outcome.totals, outcome.people
+    return run_group(question, codes, minimum, source)
 
-    def vector(row: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-        out = np.zeros(question.cells, np.uint8)
-        out[row] = 1
-        return out
 
-    frozen = organiser.frozen
-    assert frozen is not None
-    listed = frozen.message(leader)
-    for _ in people:
-        count.download(listed.kind, len(listed.to_json()))
-    if isinstance(frozen, Roster):
-        parties = run_paper(
-            frozen, people, [vector(row) for row in places], source, traffic=traffic
-        )
-        return next(iter(parties.values())).result(), len(people)
-    each = (vector(row) for row in places)
-    return run_aggregators(frozen, leader, servers, people, each, source, traffic=count)
+def run_group(
+    question: Question,
+    codes: Sequence[npt.ArrayLike],
+    minimum: int,
+    source: Source,
+    *,
+    through: Callable[[Mail], Mail] = lambda post: post,
+) -> tuple[npt.NDArray[np.int64], int]:
+    """A run of the paper's mode from invitations to totals, on a relay's database.
+
+    Arguments as of `rehearse`; `through` stands between each member and the relay, to count bytes.
+    """
+    from mdrr.securesum.transport.local import LocalPost
+    from mdrr.securesum.transport.postbox import Postbox
+    from mdrr.server.held import new_tokens
+
+    places = question.positions(codes, source)
+    vectors = np.zeros((len(places), question.cells), np.uint8)
+    np.put_along_axis(vectors, places, 1, axis=1)
+    leader, tokens = Identity.generate(source), new_tokens(len(places))
+    terms, folder = make_group(leader, question, tokens, source, closes=FAR, minimum=minimum)
+    with _relay() as url:
+        box = Postbox(url)
+        try:
+            box.open_group(folder)
+            post = LocalPost(box, terms.digest)
+            members = [
+                Member(
+                    Identity.generate(source), terms, token, vector, through(post), source=source
+                )
+                for token, vector in zip(tokens, vectors, strict=True)
+            ]
+            roles: list[Role] = [Organiser(leader, terms, tokens, post), *members]
+            while sum([role.advance() for role in roles]):
+                pass
+        finally:
+            box.dispose()
+    return members[0].result(), len(members)
+
+
+def run_batch(
+    question: Question,
+    codes: Sequence[npt.ArrayLike],
+    minimum: int,
+    source: Source,
+    *,
+    aggregators: int = 2,
+) -> Outcome:
+    """A batch from offers to result, on a relay's database in a temporary file."""
+    from mdrr.securesum.transport.local import LocalPost
+    from mdrr.securesum.transport.postbox import Postbox
+    from mdrr.server.held import new_tokens
+
+    places = question.positions(codes, source)
+    servers = [Identity.generate(source, f"simulated {k}") for k in range(aggregators)]
+    ledgers = [Ledger(":memory:") for _ in servers]
+    offers = [offer(*one, source) for one in zip(servers, ledgers, strict=True)]
+    tokens = new_tokens(len(places))
+    batch, folder = make_batch(
+        Identity.generate(source), question, offers, tokens, source, closes=FAR, minimum=minimum
+    )
+    with _relay() as url:
+        box = Postbox(url)
+        try:
+            box.open_batch(folder)
+            post = LocalPost(box, batch.digest)
+            for at in range(0, len(places), 256):
+                some = slice(at, at + 256)
+                reports = make_reports(batch, tokens[some], places[some], source)
+                assert not any(box.upload(batch.digest, reports))
+            machines = [
+                Aggregator(one, batch, ledger, post, source)
+                for one, ledger in zip(servers, ledgers, strict=True)
+            ]
+            while sum(machine.advance() for machine in machines):
+                pass
+            outcome = read_outcome(post, batch)
+        finally:
+            box.dispose()
+    assert outcome is not None
+    return outcome
+
+
+@contextmanager
+def _relay() -> Iterator[str]:
+    """The address of a database that is there as long as the block runs."""
+    with tempfile.TemporaryDirectory(prefix="mdrr-securesum-") as there:
+        yield f"sqlite:///{Path(there, 'relay.db')}"

@@ -1,13 +1,8 @@
-"""Residues: the shares and masks of a secure sum (paper section 4.2, steps 1 and 3).
+"""Residues: the shares of a secure sum (paper section 4.2, steps 1 and 3).
 
 The paper's protocol counts modulo n+1, the smallest modulus that holds every count 0..n. Shares
 must be uniform there, so bytes beyond the last full multiple of n+1 are rejected (a plain remainder
 would favour small residues), and they are reduced before anything is broadcast.
-
-With aggregators the modulus is 2^16, 2^32 or 2^64, the smallest above the number of people
-enrolled: every block of 2, 4 or 8 keystream bytes is then a uniform residue as it stands, so a
-32-byte seed stands for a whole vector, nothing is rejected, and unsigned machine addition is the
-group's.
 """
 
 from __future__ import annotations
@@ -16,17 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from mdrr.errors import ProtocolError
 from mdrr.source import Source
 
 Vector: TypeAlias = npt.NDArray[np.unsignedinteger]
-
-SEED_BYTES = 32
-BITS = (16, 32, 64)
 
 
 def width(modulus: int) -> int:
@@ -66,7 +55,7 @@ def uniform(source: Source, modulus: int, count: int) -> Vector:
     kept = np.empty(0, dtype)
     while len(kept) < count:
         draws = np.frombuffer(source.read(size * (count - len(kept))), dtype)
-        kept = np.concatenate([kept, draws[draws < limit] if limit < 256**size else draws])
+        kept = np.concatenate([kept, draws[draws < limit]])
     return kept if modulus == 256**size else kept % dtype.type(modulus)
 
 
@@ -121,51 +110,6 @@ def unpack(data: bytes, modulus: int, cells: int) -> Vector:
             f"a vector of {cells} residues takes {size * cells} bytes, these are {len(data)}"
         )
     vector = np.frombuffer(data, f"<u{size}")
-    if modulus < 256**size and bool((vector >= modulus).any()):
+    if bool((vector >= modulus).any()):
         raise ProtocolError(f"a residue is not below {modulus}: it was not reduced before sending")
     return vector
-
-
-def ring_bits(people: int) -> int:
-    """The bits of the smallest of Z_2^16, Z_2^32, Z_2^64 in which no count of people wraps.
-
-    >>> ring_bits(32_561), ring_bits(1_000_000)
-    (16, 32)
-    """
-    for bits in BITS:
-        if 0 < people < 2**bits:
-            return bits
-    raise ProtocolError(f"{people} people cannot be counted; enrol between 1 and 2^64 − 1")
-
-
-def ring_type(bits: int) -> np.dtype[np.unsignedinteger]:
-    """The unsigned type whose wrap-around addition is Z_2^bits."""
-    if bits not in BITS:
-        raise ProtocolError(f"the ring Z_2^{bits} is not offered. Known: 2^16, 2^32, 2^64")
-    return np.dtype(f"<u{bits // 8}")
-
-
-def expand(seed: bytes, context: bytes, bits: int, cells: int) -> Vector:
-    """The mask a seed stands for: AES-256-CTR under HKDF-SHA-256(seed, context).
-
-    The context names the batch, the person and the aggregator, so a seed used twice by mistake
-    gives unrelated masks.
-
-    Arguments:
-        seed: 32 bytes.
-        context: what the mask is for.
-        bits: 16, 32 or 64.
-        cells: length of the vector.
-
-    Returns:
-        unsigned (cells,), uniform on Z_2^bits.
-
-    Example:
-        >>> expand(bytes(32), b"example", 16, 3)
-        array([47151, 34220, 32471], dtype=uint16)
-    """
-    if len(seed) != SEED_BYTES:
-        raise ProtocolError(f"a seed has {SEED_BYTES} bytes, this one {len(seed)}")
-    key = HKDF(hashes.SHA256(), 32, salt=b"mdrr securesum/1 mask", info=context).derive(seed)
-    stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    return np.frombuffer(stream.update(bytes(cells * bits // 8)), ring_type(bits))

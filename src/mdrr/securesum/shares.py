@@ -63,15 +63,17 @@ def reveal_body(committed: Mapping[str, str], nonce: bytes, packed: bytes) -> di
 
 
 def read_reveal(
-    body: dict[str, Any], roster: Roster, sender: str, committed: Mapping[str, str]
-) -> ring.Vector:
-    """The sum a party opened: unsigned (cells,), reduced, and the one she committed to."""
+    body: dict[str, Any], roster: Roster, sender: str, committed: str
+) -> tuple[ring.Vector, str]:
+    """The sum a party opened, and the digest of the commitments that she saw.
+
+    The sum is unsigned (cells,), reduced, and the one she committed to. An error is proved by what
+    she signed herself. What she saw is for the caller to compare: others chose what to show her.
+    """
     read = Fields(body, "a revealed sum")
     seen, nonce, packed = read.hash("commitments"), read.data("nonce", 32), read.data("sum")
     read.finish()
     vector = ring.unpack(packed, roster.modulus, roster.terms.question.cells)
-    if seen != digest(dict(committed)):
-        raise ProtocolError("the parties were shown different commitments")
-    if commitment(roster, sender, nonce, packed) != committed[sender]:
+    if commitment(roster, sender, nonce, packed) != committed:
         raise ProtocolError("a revealed sum is not the one that was committed to")
-    return vector
+    return vector, seen

@@ -1,28 +1,31 @@
-"""What everybody agrees to before a run: the question, the mode, the least number of people.
+"""What a small group agrees to before a run of the paper's mode: the question, who may come.
 
 The organiser signs the terms; a party checks them against the organiser's key, which reaches her
-by another way, and against limits of her own. Rosters and batches contain the terms whole, and
-every later message is bound to the roster or batch.
+by another way, and against limits of her own. Rosters contain the terms whole, and every later
+message is bound to the roster.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.keys import KEY_BYTES, Identity, name_of
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.keys import KEY_BYTES, SEALED_EXTRA, Identity
+from mdrr.securesum.message import Message, check_signed, write
 from mdrr.securesum.question import Question
+from mdrr.securesum.ring import width
 from mdrr.securesum.wire import Fields, digest, encode64
-from mdrr.source import Source
 
-MODES = ("paper", "aggregators")
 FLOOR = 3
 """With two people each learns the other's answers from the total and her own."""
 LEAST = 10
 """The minimum number of people unless the terms say otherwise."""
-LARGEST = 2**32
+MOST_PARTIES = 200
+MOST_BYTES = 250_000_000
+"""Paper mode deals n² shares of all cells; beyond these the aggregators mode is the tool."""
 
 
 @dataclass(frozen=True)
@@ -30,56 +33,68 @@ class Terms:
     """The public conditions of a run.
 
     Arguments:
-        mode: `paper` (everyone deals shares to everyone) or `aggregators`.
         purpose: what for, in words for the people asked.
         question: the tables that are summed.
         minimum: nothing opens with fewer people than this; at least 3.
-        apart: nothing opens for people who differ by fewer than this from an opened group.
-        wanted: how many people the organiser waits for.
+        people: how many are invited.
+        closes: when the roster is signed with those who came, in seconds since 1970.
+        rolls: SHA-256 of the relay's roll of invitations, alone.
         nonce: 32 random bytes, so that no two runs have the same terms.
         organiser: the organiser's signing key.
     """
 
-    mode: str
     purpose: str
     question: Question
     minimum: int
-    apart: int
-    wanted: int
+    people: int
+    closes: int
+    rolls: tuple[str, ...]
     nonce: bytes
     organiser: bytes
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise ProtocolError(f"the mode {self.mode!r} is not known. Known: {', '.join(MODES)}")
-        if self.minimum < FLOOR:
+        if not FLOOR <= self.minimum <= self.people:
             raise ProtocolError(
-                f"a minimum of {self.minimum} people protects nobody; it must be at least {FLOOR}"
+                f"a minimum of {self.minimum} among {self.people} invited: it must be at least "
+                f"{FLOOR}, since fewer protect nobody, and at most as many as are invited"
             )
-        if self.apart < 1:
-            raise ProtocolError(f"apart={self.apart} must be at least 1")
-        if self.wanted < self.minimum:
+        if self.people > MOST_PARTIES or self.people**2 * self.share_bytes > MOST_BYTES:
             raise ProtocolError(
-                f"{self.wanted} people are fewer than the minimum of {self.minimum}; "
-                "ask more people"
+                f"{self.people:,} people who send {self.question.cells:,} cells to each other are "
+                f"too many: the paper's mode takes at most {MOST_PARTIES} people and "
+                f"{MOST_BYTES // 1_000_000} MB in all, and this is "
+                f"{self.people**2 * self.share_bytes / 1e6:,.0f} MB. Use aggregators, to whom "
+                "everybody sends once: see 'mdrr securesum batch --help'"
             )
+        if len(self.rolls) != 1:
+            raise ProtocolError("the terms have one roll of invitations, the relay's")
         if len(self.nonce) != 32 or len(self.organiser) != KEY_BYTES:
             raise ProtocolError("the nonce and the organiser's key have 32 bytes each")
 
     @property
+    def share_bytes(self) -> int:
+        """The length of one share as it travels: sealed, in base64."""
+        return 4 * (self.question.cells * width(self.people + 1) + SEALED_EXTRA + 2) // 3
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the terms."""
         return digest(self.to_dict())
 
+    @property
+    def closing(self) -> str:
+        """When the roster is signed, for people to read."""
+        return datetime.fromtimestamp(self.closes, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         return {
-            "mode": self.mode,
             "purpose": self.purpose,
             "question": self.question.to_dict(),
             "minimum": self.minimum,
-            "apart": self.apart,
-            "wanted": self.wanted,
+            "people": self.people,
+            "closes": self.closes,
+            "rolls": list(self.rolls),
             "nonce": encode64(self.nonce),
             "organiser": encode64(self.organiser),
         }
@@ -89,12 +104,12 @@ class Terms:
         """The terms described by `to_dict`, validated again."""
         read = Fields(fields, "the terms")
         terms = cls(
-            mode=read.text("mode"),
             purpose=read.text("purpose", 10_000),
             question=Question.from_dict(read.mapping("question")),
-            minimum=read.integer("minimum", FLOOR, LARGEST),
-            apart=read.integer("apart", 1, LARGEST),
-            wanted=read.integer("wanted", FLOOR, LARGEST),
+            minimum=read.integer("minimum", FLOOR, MOST_PARTIES),
+            people=read.integer("people", FLOOR, MOST_PARTIES),
+            closes=read.integer("closes", 0, 2**40),
+            rolls=read.hashes("rolls", 1),
             nonce=read.data("nonce", 32),
             organiser=read.data("organiser", KEY_BYTES),
         )
@@ -111,45 +126,9 @@ class Terms:
 
         Arguments:
             message: of kind `terms`.
-            organiser: the id the organiser must have; None takes whoever signed, and protects
-                against no one who can answer in the organiser's place.
+            organiser: the id the organiser must have. Only a relay, which trusts nobody and is
+                trusted by nobody, leaves it out.
         """
-        if message.kind != "terms":
-            raise ProtocolError(f"a message of kind {message.kind!r} where the terms were expected")
         terms = cls.from_dict(message.body)
-        if organiser is not None and name_of(terms.organiser) != organiser:
-            raise ProtocolError(
-                f"these terms come from organiser {name_of(terms.organiser)[:16]}…, "
-                f"not from {organiser[:16]}…: do not take part"
-            )
-        if not message.signed_by(terms.organiser) or message.run != terms.digest:
-            raise ProtocolError("the organiser's signature under the terms is not valid")
+        check_signed(message, "terms", terms.organiser, terms.digest, organiser)
         return terms
-
-
-def make_terms(
-    mode: str,
-    question: Question,
-    organiser: Identity,
-    source: Source,
-    *,
-    wanted: int,
-    minimum: int = LEAST,
-    apart: int | None = None,
-    purpose: str = "",
-) -> Terms:
-    """Terms with a fresh nonce; groups must differ by at least the minimum unless told otherwise.
-
-    Two opened groups that differ by k people reveal the totals of those k (with signs), so `apart`
-    is the minimum group size by default.
-    """
-    return Terms(
-        mode,
-        purpose,
-        question,
-        minimum,
-        minimum if apart is None else apart,
-        wanted,
-        source.read(32),
-        organiser.public.signing,
-    )

@@ -94,7 +94,7 @@ def simulate_dependences(
         via: `attributes`, `securesum` or `pairs`.
         p: for `attributes` and `pairs`, the probability of keeping each true answer (pair).
         epsilon: instead of p, what one person spends in all.
-        mode: which secure sum: `aggregators`, or the paper's own among at most about 100 people.
+        mode: which secure sum: `aggregators`, or the paper's own among at most 200 people.
         messages: send every message of the protocol in this process instead of adding up.
         minimum: the fewest people a secure sum opens for.
         delta: for `pairs`, the δ of the bound from shuffling.

@@ -157,11 +157,6 @@ class Fields:
             self._wrong(name, "a JSON object")
         return value
 
-    def nothing(self, name: str) -> None:
-        """A field that must be null in this version."""
-        if self._take(name) is not None:
-            self._wrong(name, "null in this version")
-
     def finish(self) -> None:
         """Refuse whatever was not read."""
         if self._fields:

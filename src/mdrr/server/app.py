@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from socket import socket
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -237,12 +238,14 @@ def server_config(app: Any, host: str, port: int) -> uvicorn.Config:
     )
 
 
-async def run_server(server: uvicorn.Server, app: FastAPI) -> None:
+async def run_server(
+    server: uvicorn.Server, app: FastAPI, sockets: list[socket] | None = None
+) -> None:
     """Serve within the application's limits on connections and on the time of a request."""
     app.state.connections = server.server_state.connections
     sweeper = asyncio.create_task(_sweep(server, app.state.limits.seconds))
     try:
-        await server.serve()
+        await server.serve(sockets)
     finally:
         sweeper.cancel()
 

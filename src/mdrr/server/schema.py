@@ -1,4 +1,4 @@
-"""The collector's tables, how a database is opened, and how an old one is brought up to date.
+"""The collector's and the relay's tables, how a database is opened, and brought up to date.
 
 Nothing here says who answered, when, or in which order: an answer's key is the random number its
 device made, an invitation is a hash and a flag, and arrivals are counted by the hour.
@@ -91,6 +91,61 @@ spent = sa.Table(  # blind invitations: the tokens that came with an answer
     sa.Column("survey", sa.String(32), sa.ForeignKey("surveys.id"), primary_key=True),
     sa.Column("hash", sa.LargeBinary(32), primary_key=True),
     sqlite_with_rowid=False,
+)
+runs = sa.Table(  # secure sums that this relay stores messages for
+    "runs",
+    metadata,
+    sa.Column("id", sa.String(64), primary_key=True),  # digest of what the organiser signed
+    sa.Column("document", sa.LargeBinary, nullable=False),  # the message that she signed
+    sa.Column("reports", sa.BigInteger, nullable=False),  # how many came
+    sa.Column("messages", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+rolls = sa.Table(  # hashes of credentials that others than the relay check
+    "rolls",
+    metadata,
+    sa.Column("run", sa.String(64), sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("reader", sa.Integer, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+admissions = sa.Table(  # who may leave something here: hashes of credentials, each good for once
+    "admissions",
+    metadata,
+    sa.Column("run", sa.String(64), sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+    sa.Column("used", sa.LargeBinary(32)),  # SHA-256 of what was left
+    sqlite_with_rowid=False,
+)
+sealed_reports = sa.Table(
+    "sealed_reports",
+    metadata,
+    sa.Column("run", sa.String(64), sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.LargeBinary(16), nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("run", "id", name="one_report_of_an_id"),
+)
+members = sa.Table(  # whose signed messages are taken, and how much of them still is
+    "members",
+    metadata,
+    sa.Column("run", sa.String(64), sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("key", sa.LargeBinary(32), nullable=False),
+    sa.Column("messages", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+messages = sa.Table(
+    "messages",
+    metadata,
+    sa.Column("run", sa.String(64), sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("topic", sa.String(40), nullable=False),
+    sa.Column("sender", sa.String(64), nullable=False),
+    sa.Column("recipient", sa.String(64), nullable=False),  # empty: for everybody
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("run", "topic", "sender", "recipient", name="one_message_of_a_topic"),
+    sa.Index("mailboxes", "run", "recipient", "number"),
 )
 
 

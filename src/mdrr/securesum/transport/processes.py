@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,51 +56,117 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "domain.json").write_text(json.dumps(domain.to_dict()))
     organiser = load_or_make(folder / "organiser.key", SystemSource()).id
-    n = len(codes[0])
-    started: list[subprocess.Popen[str]] = []
-    common = ["--organiser", organiser, "--patience", str(patience), "--json"]
+    for k in range(len(codes[0])):
+        (folder / f"record{k}.json").write_text(json.dumps(_labels(domain, codes, k)))
+    cast = _Cast(folder, organiser, len(codes[0]), minimum, aggregators, epsilon, patience, say)
     try:
-        relay = _start(
-            [
-                *("relay", "--mode", mode, "--n", str(n), "--minimum", str(minimum)),
-                *("--aggregators", str(aggregators), "--patience", str(patience), "--port", "0"),
-                *("--survey", str(folder / "domain.json"), "--key", str(folder / "organiser.key")),
-                *(("--epsilon", str(epsilon)) if epsilon is not None else ()),
-            ],
-            started,
-        )
-        url = _address(relay)
-        say(f"relay at {url}")
-        servers = []
-        for k in range(aggregators if mode == "aggregators" else 0):
-            state, operator = str(folder / f"aggregator{k}"), "this demo"
-            args = ["aggregator", "--relay", url, "--state", state, "--operator", operator]
-            servers.append(_start([*args, *common], started))
-        people = []
-        for k in range(n):
-            record = folder / f"record{k}.json"
-            record.write_text(json.dumps(_labels(domain, codes, k)))
-            args = ["party", "--relay", url, "--state", str(folder / f"party{k}")]
-            people.append(_start([*args, "--record", str(record), *common], started))
-        say(f"{n} parties{f' and {len(servers)} aggregators' if servers else ''} started")
-        return _agreed([_finish(one, patience) for one in (servers or people)])
+        return _paper(cast) if mode == "paper" else _batch(cast)
     finally:
-        for process in started:
+        for process in cast.started:
             if process.poll() is None:
                 process.terminate()
-        for process in started:
+        for process in cast.started:
             process.communicate()
 
 
-def _start(args: list[str], started: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mdrr", "securesum", *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    started.append(process)
-    return process
+@dataclass
+class _Cast:
+    folder: Path
+    organiser: str
+    n: int
+    minimum: int
+    aggregators: int
+    epsilon: float | None
+    patience: float
+    say: Say
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def common(self) -> list[str]:
+        return ["--organiser", self.organiser, "--patience", str(self.patience), "--json"]
+
+    @property
+    def asked(self) -> list[str]:
+        spent = () if self.epsilon is None else ("--epsilon", str(self.epsilon))
+        survey, key = self.folder / "domain.json", self.folder / "organiser.key"
+        return ["--survey", str(survey), "--key", str(key), "--minimum", str(self.minimum), *spent]
+
+    def start(self, *args: object) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mdrr", "securesum", *map(str, args)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def finish(self, *processes: subprocess.Popen[str]) -> list[str]:
+        """What they printed, once all have ended well."""
+        deadline = time.monotonic() + 3 * self.patience
+        said = []
+        for process in processes:
+            try:
+                left = max(deadline - time.monotonic(), 1.0)
+                out, err = process.communicate(timeout=left)
+            except subprocess.TimeoutExpired:
+                raise AbortedError("a participant did not finish in time") from None
+            if process.returncode:
+                raise AbortedError(_last(err) or "a participant failed")
+            said.append(out)
+        return said
+
+
+def _paper(cast: _Cast) -> dict[str, Any]:
+    out = cast.folder / "group"
+    cast.finish(cast.start("group", "--invite", cast.n, "--out", out, *cast.asked))
+    cast.say(f"{cast.n} invitations made, terms signed")
+    url = _serve(cast, out)
+    files = ("--key", cast.folder / "organiser.key", "--invitations", out / "invitations.txt")
+    leader = cast.start("organise", "--relay", url, *files)
+    people = []
+    for k, token in enumerate((out / "invitations.txt").read_text().split()):
+        mine = ("--record", cast.folder / f"record{k}.json", "--state", cast.folder / f"party{k}")
+        shown = ("--relay", url, "--invitation", token)
+        people.append(cast.start("party", *shown, *mine, *cast.common))
+    cast.say(f"{cast.n} parties started")
+    cast.finish(leader)
+    return {**_agreed(cast.finish(*people)), "note": ""}
+
+
+def _serve(cast: _Cast, out: Path) -> str:
+    database = ("--database", f"sqlite:///{cast.folder / 'relay.db'}")
+    url = _address(cast.start("relay", "--batch", out / "relay", *database, "--port", 0))
+    cast.say(f"relay at {url}")
+    return url
+
+
+def _batch(cast: _Cast) -> dict[str, Any]:
+    states = [cast.folder / f"aggregator{k}" for k in range(cast.aggregators)]
+    files = [cast.folder / f"offer{k}.json" for k in range(cast.aggregators)]
+    offers = [
+        cast.start("offer", "--state", state, "--operator", "this demo", "--out", file)
+        for state, file in zip(states, files, strict=True)
+    ]
+    cast.finish(*offers)
+    named = [word for file in files for word in ("--offer", file)]
+    out = cast.folder / "batch"
+    cast.finish(cast.start("batch", "--invite", cast.n, *named, "--out", out, *cast.asked))
+    cast.say(f"{cast.n} invitations made, batch signed")
+    url = _serve(cast, out)
+    servers = [
+        cast.start("aggregate", "--relay", url, "--state", state, *cast.common) for state in states
+    ]
+    tokens = (out / "invitations.txt").read_text().split()
+    for at in range(0, cast.n, 4):  # as many at once as a small machine likes
+        some = []
+        for k, token in enumerate(tokens[at : at + 4], at):
+            mine = ("--record", cast.folder / f"record{k}.json", "--invitation", token)
+            state = ("--state", cast.folder / f"person{k}")
+            some.append(cast.start("report", "--relay", url, *mine, *state, *cast.common))
+        cast.finish(*some)
+    cast.say(f"{cast.n} people reported, one process each")
+    return _agreed(cast.finish(*servers))
 
 
 def _address(relay: subprocess.Popen[str]) -> str:
@@ -110,24 +177,13 @@ def _address(relay: subprocess.Popen[str]) -> str:
     return str(json.loads(line)["url"])
 
 
-def _finish(process: subprocess.Popen[str], patience: float) -> dict[str, Any]:
-    deadline = time.monotonic() + 3 * patience
-    try:
-        out, err = process.communicate(timeout=max(deadline - time.monotonic(), 1.0))
-    except subprocess.TimeoutExpired:
-        raise AbortedError("a participant did not finish in time") from None
-    if process.returncode:
-        raise AbortedError(_last(err) or "a participant failed")
-    answer: dict[str, Any] = json.loads(out)
-    return answer
-
-
 def _last(err: str) -> str:
     """What went wrong; before it stands what was told."""
     return err.strip().rpartition("\n")[2].removeprefix("mdrr: ")
 
 
-def _agreed(answers: list[dict[str, Any]]) -> dict[str, Any]:
+def _agreed(said: list[str]) -> dict[str, Any]:
+    answers: list[dict[str, Any]] = [json.loads(out) for out in said]
     first = answers[0]
     if any(answer["totals"] != first["totals"] for answer in answers):
         raise ProtocolError("the participants ended with different totals")

@@ -1,0 +1,377 @@
+"""`mdrr securesum offer`, `batch`, `relay`, `report`, `aggregate`, `result`: with aggregators."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from mdrr.cli.options import AsJson
+from mdrr.cli.screen import note, print_answer, print_json, print_table, print_text, step
+from mdrr.errors import ProtocolError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from mdrr.securesum.batch import Batch
+    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.keys import Identity
+    from mdrr.securesum.opening import Outcome
+    from mdrr.securesum.question import Question
+    from mdrr.securesum.transport.remote import RemotePost
+    from mdrr.securesum.ways import Assessment
+    from mdrr.source import Source
+
+PairEpsilon = Annotated[
+    float | None,
+    Option(
+        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
+    ),
+]
+Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
+PlainHttp = Annotated[
+    bool,
+    Option("--plain-http", help="Take http:// to another machine too; others see who takes part."),
+]
+BatchUrl = Annotated[
+    str, Option("--relay", help="Address of the batch, as 'mdrr securesum relay' prints it.")
+]
+OrganiserId = Annotated[
+    str, Option("--organiser", help="The organiser's id, which you got from someone you trust.")
+]
+Invitation = Annotated[str, Option(help="Your invitation, 43 characters.")]
+SurveyName = Annotated[
+    str, Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
+]
+MinimumOfInvited = Annotated[
+    int | None,
+    Option(help="Open no total of fewer people. Default: half of those invited, at least 10."),
+]
+Closes = Annotated[
+    str | None, Option(help="Until when to come, as 2026-12-01T12:00Z. Default: a week.")
+]
+Purpose = Annotated[str, Option(help="What the answers are for; everyone sees it.")]
+AggregatorState = Annotated[
+    Path, Option("--state", help="Folder of this aggregator's keys; keep it, and to yourself.")
+]
+
+
+def offer(
+    state: AggregatorState,
+    operator: Annotated[str, Option(help="The organisation that runs this aggregator.")],
+    out: Annotated[Path, Option("--out", "-o", help="Where to write the offer.")],
+) -> None:
+    """Offer to be an aggregator of one batch. Send the file to the organiser."""
+    from mdrr.securesum.aggregator import offer as make
+    from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.source import SystemSource
+
+    source = SystemSource()
+    identity = load_or_make(state / "keys.json", source, operator)
+    with closing(Ledger(state / "ledger.sqlite")) as ledger:
+        made = make(identity, ledger, source)
+    out.write_bytes(made.to_json())
+    step(f"This aggregator is {identity.id}: publish it, so that people can tell it from others.")
+
+
+def batch(
+    invite: Annotated[int, Option(help="How many people to invite.")],
+    offer: Annotated[list[Path], Option(help="An aggregator's offer, two to five times.")],
+    key: Annotated[Path, Option(help="File of the organiser's keys; it is made if there is none.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write to; it must not exist.")],
+    survey: SurveyName = "adult",
+    epsilon: PairEpsilon = None,
+    minimum: MinimumOfInvited = None,
+    closes: Closes = None,
+    purpose: Purpose = "",
+) -> None:
+    """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
+    from mdrr.securesum.folder import make_batch
+    from mdrr.securesum.message import Message
+
+    leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
+    offers = [Message.from_json(path.read_bytes()) for path in offer]
+    made, folder = make_batch(
+        leader, question, offers, tokens, source,
+        closes=closing_time(closes), minimum=minimum, purpose=purpose,
+    )  # fmt: skip
+    hand_out(folder, tokens, out, leader.id)
+    for one in made.aggregators:
+        step(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
+    step(f"Nothing opens for fewer than {made.minimum} of {made.people}. Closes {made.closing}.")
+    print_json({"batch": made.digest, "organiser": leader.id})
+
+
+def begin(
+    survey: str, epsilon: float | None, key: Path, invite: int, out: Path
+) -> tuple[Identity, Question, list[str], Source]:
+    """What batches and groups are made of: the organiser's keys, the question, the invitations."""
+    needs("sqlalchemy")
+    from mdrr.securesum.ask import read_domain
+    from mdrr.securesum.question import Question, randomized_in_all
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.server.held import new_tokens
+    from mdrr.source import SystemSource
+
+    if out.exists():
+        raise ProtocolError(f"{out} exists; name a new folder, so that no invitations are lost")
+    asked, source = read_domain(survey), SystemSource()
+    question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
+    return load_or_make(key, source), question, new_tokens(invite), source
+
+
+def hand_out(folder: Folder, tokens: Sequence[str], out: Path, leader: str) -> None:
+    """Write the relay's folder and the invitations, and say what to do with them."""
+    from mdrr.securesum.history import write_atomically
+
+    write_atomically(out / "invitations.txt", "".join(f"{one}\n" for one in tokens).encode())
+    folder.save(out / "relay")
+    step(f"Organiser {leader}: tell people this id by a way they trust.")
+    step(
+        f"Give {out / 'relay'} to the relay, and each line of {out / 'invitations.txt'} to one "
+        "person."
+    )
+
+
+def closing_time(text: str | None) -> int:
+    """The time in an option, in seconds since 1970; in a week if there is none."""
+    if text is None:
+        return int((datetime.now(UTC) + timedelta(days=7)).timestamp())
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        when = None
+    if when is None or when.tzinfo is None:
+        raise ProtocolError(f"--closes {text!r} is not a time such as 2026-12-01T12:00Z")
+    return int(when.timestamp())
+
+
+def relay(
+    batch: Annotated[
+        list[Path] | None, Option(help="Folder 'relay' of a batch or group to add; repeatable.")
+    ] = None,
+    database: Annotated[
+        str, Option(help="SQLite file or PostgreSQL URL; it is made ready if it is new.")
+    ] = "sqlite:///relay.db",
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 8765,
+) -> None:
+    """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
+    needs("uvicorn", "fastapi", "sqlalchemy")
+    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.keys import name_of
+    from mdrr.securesum.transport.postbox import Postbox
+    from mdrr.securesum.transport.service import listen, serve
+
+    folders = [Folder.load(path) for path in batch or ()]
+    box = Postbox(database)
+    for folder in folders:
+        box.open_group(folder) if folder.message.kind == "terms" else box.open_batch(folder)
+    bound = listen(host, port)
+    for run in box.runs():
+        organiser = name_of(box.signed(run).organiser)
+        url = f"http://{host}:{bound.getsockname()[1]}/b/{run}"
+        print(json.dumps({"url": url, "organiser": organiser}), flush=True)
+    if not box.runs():
+        step("There is no batch yet. Add one with --batch FOLDER.")
+    serve(box, bound)
+
+
+def report(
+    relay: BatchUrl,
+    organiser: OrganiserId,
+    invitation: Invitation,
+    record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
+    state: Annotated[Path, Option(help="Folder where this device keeps what it answered before.")],
+    minimum: Annotated[int, Option(help="Report only if no total of fewer people opens.")] = 3,
+    aggregator: Annotated[
+        list[str] | None,
+        Option(metavar="ID", help="Report only to these, by the ids their operators publish."),
+    ] = None,
+    patience: Patience = 60.0,
+    plain_http: PlainHttp = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
+    needs("httpx")
+    from mdrr.securesum.admission import RELAY, credential
+    from mdrr.securesum.ask import read_record, record_codes
+    from mdrr.securesum.device import Device
+    from mdrr.securesum.person import make_reports
+    from mdrr.securesum.transport.remote import RemotePost
+    from mdrr.source import SystemSource
+
+    answers, source, device = read_record(record), SystemSource(), Device(state)
+    credential(invitation, RELAY)  # before anybody hears of her
+    with _found(relay, organiser, patience, plain_http) as (post, found):
+        if found.minimum < minimum:
+            raise ProtocolError(
+                f"the batch opens for {found.minimum} people; you ask for {minimum}"
+            )
+        if aggregator:
+            found.check_ids(aggregator)
+        if time.time() >= found.closes:
+            raise ProtocolError(f"this batch closed on {found.closing}; nothing was reported")
+        step(f"Purpose: {' '.join(found.purpose.split()) or 'not stated'}.")
+        step(f"Asked: {', '.join(found.question.domain.names)}. {found.question.promise}")
+        codes = record_codes(answers, found.question.domain, record)
+        made = device.prepare(
+            found,
+            relay,
+            lambda: make_reports(
+                found, [invitation], found.question.positions([[c] for c in codes], source), source
+            )[0],
+            lambda url: RemotePost(url, patience=5.0, plain=plain_http),
+        )
+        if made is not None:
+            post.upload(made)
+            device.arrived(found)
+        what = (
+            "You had reported already" if made is None else f"Reported ({post.sent:,} bytes sent)"
+        )
+        spent = device.spent()
+        words = (
+            f"All you reported from here spends ε = {spent:.2f}." if spent < float("inf") else ""
+        )
+        number = device.report_in(found)
+        print_answer(
+            {"reported": made is not None, "report": number.hex() if number else "",
+             "trust": found.trust, "epsilon": spent if words else None, "bytes_sent": post.sent},
+            f"{what}. {found.trust} {words}".strip(),
+            as_json=as_json,
+        )  # fmt: skip
+
+
+def aggregate(
+    relay: BatchUrl,
+    organiser: OrganiserId,
+    state: AggregatorState,
+    minimum: Annotated[int, Option(help="Open no total of fewer people, whatever is asked.")] = 3,
+    abort: Annotated[
+        str, Option(metavar="REASON", help="Give up: wipe the keys and say so, with the reason.")
+    ] = "",
+    patience: Patience = 3600.0,
+    plain_http: PlainHttp = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve as an aggregator until the total is open; may be killed and started again."""
+    needs("httpx")
+    from mdrr.securesum.abort import Abort
+    from mdrr.securesum.aggregator import Aggregator, run
+    from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.opening import read_outcome
+    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.source import SystemSource
+
+    source = SystemSource()
+    if not (state / "keys.json").exists():
+        raise ProtocolError(f"{state} has no keys of an aggregator. Use the --state of the offer")
+    identity = load_or_make(state / "keys.json", source)
+    with ExitStack() as stack:
+        post, found = stack.enter_context(_found(relay, organiser, patience, plain_http))
+        ledger = stack.enter_context(closing(Ledger(state / "ledger.sqlite")))
+        machine = Aggregator(identity, found, ledger, post, source, minimum=minimum)
+        if abort:
+            machine.stop(Abort("given up", abort, (identity.id,)))
+        step(f"A batch of {found.people} people, which closes {found.closing}.")
+        last = run(machine, patience=patience, say=step)
+        if last.kind == "abort":
+            raise Abort.from_dict(last.body).error
+        deadline = time.monotonic() + patience
+        while (outcome := read_outcome(post, found)) is None:
+            if time.monotonic() > deadline:
+                raise Abort("result", "the other aggregators' results did not come in time").error
+            time.sleep(0.3)
+        _show(outcome, found, as_json)
+
+
+def result(
+    relay: BatchUrl,
+    organiser: OrganiserId,
+    state: Annotated[
+        Path | None, Option(help="Your device's folder, to see whether your report counts.")
+    ] = None,
+    patience: Patience = 10.0,
+    plain_http: PlainHttp = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the aggregators' signed results, add them up, and show what they say."""
+    needs("httpx")
+    from mdrr.securesum.device import Device
+    from mdrr.securesum.opening import heard, read_outcome
+
+    with _found(relay, organiser, patience, plain_http) as (post, found):
+        outcome = read_outcome(post, found)
+        if outcome is None:
+            missing = sorted({*found.ids} - {*heard(post, found, "result")})
+            raise ProtocolError(
+                f"there is no result yet; missing: {', '.join(one[:16] for one in missing)}. "
+                f"The batch closes {found.closing}"
+            )
+        mine = None if state is None else Device(state).report_in(found)
+        _show(outcome, found, as_json, None if mine is None else mine in outcome.ids)
+
+
+@contextmanager
+def _found(
+    url: str, organiser: str, patience: float, plain: bool
+) -> Iterator[tuple[RemotePost, Batch]]:
+    """The relay of a batch, and the batch as its organiser signed it."""
+    from mdrr.securesum.batch import Batch
+    from mdrr.securesum.transport.remote import RemotePost
+
+    with closing(RemotePost(url, patience=patience, plain=plain)) as post:
+        found = Batch.read(post.document(), organiser)
+        if not url.rstrip("/").endswith(found.digest):
+            raise ProtocolError(f"the batch at {url} is not the one its address names")
+        yield post, found
+
+
+def _show(outcome: Outcome, found: Batch, as_json: bool, mine: bool | None = None) -> None:
+    """Print the total, what was refused and why, and whether a person's report is in it."""
+    if as_json:
+        fields = {"question": found.question.to_dict(), "totals": outcome.totals.tolist()}
+        own = {} if mine is None else {"counted": mine}
+        print_json({"n": outcome.people, **fields, "refused": dict(outcome.refused),
+                    "invited": found.people, "note": found.trust, **own})  # fmt: skip
+        return
+    note(found.trust)
+    show_opened(found.question, outcome.totals, outcome.people)
+    refused = "; ".join(f"{count} because {why}" for why, count in outcome.refused.items())
+    print_text(f"Of {found.people} people invited {outcome.people} count. Refused: {refused or 0}.")
+    if mine is not None:
+        print_text(f"Your report is {'one of them' if mine else 'NOT among them'}.")
+
+
+def needs(*modules: str) -> None:
+    """Say which extra brings what a command needs."""
+    from mdrr.columns import require
+
+    for module in modules:
+        require(module, "server")
+
+
+def show_opened(question: Question, totals: npt.NDArray[np.int64], people: int) -> None:
+    """Print what a secure sum opened, as dependences for people."""
+    from mdrr.securesum.ways import assess  # late: SciPy stands behind it
+
+    found = assess(question, totals, people)
+    show_assessment(found, found.cluster(max_cells=100, min_dependence=0.1))
+    print_text("For other thresholds, save the output of --json and give it to 'mdrr cluster'.")
+
+
+def show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> None:
+    """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
+    names, values = found.domain.names, found.dependences.values.tolist()
+    rows = [[name, *row] for name, row in zip(names, values, strict=True)]
+    print_table(["", *names], rows, f"Dependences of {found.people} people")
+    print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
+    print_text(str(found.privacy))
