@@ -1,0 +1,212 @@
+"""The exact part: which share of all integers leads a randomizer to each report.
+
+A cluster's report is a function of one integer u on [0, D). The randomizer is given bytes for
+chosen u, and the integers that lead to each code are counted: all of them where D = 2^16 and that
+is affordable, else by integration. Every sampler divides [0, D) into stretches by floor divisions
+or cumulated weights. Within a stretch it is monotone in u, so two ends with one code have that code
+between them; where the codes of two neighbours differ, bisection finds the place. ε follows from
+the integers counted.
+
+Each probe of a stretch is made twice. What else a person answers and all other bytes differ between
+the two, so a report that depends on more than its own answer and its own bytes is seen.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mdrr.auditing.platforms import Run
+from mdrr.auditing.stretches import MOST_PROBES, Integers, Place, places_of
+from mdrr.auditing.verdict import MOST_LISTED, Check
+from mdrr.design import Design
+from mdrr.matrix.protocol import add_up
+from mdrr.matrix.written import worst_ratio
+from mdrr.respondent import draw_bytes
+
+_MOST_ROUNDS = 60
+
+
+def exact(run: Run, design: Design, randomizer: str) -> Check:
+    """Count the integers that lead to each report, and compare ε with the claim."""
+    places, asked = places_of(design, MOST_PROBES[randomizer])
+    rng = np.random.default_rng(18)
+    parts = [
+        (g, cell, *place.points(cell))
+        for g, place in enumerate(places)
+        for cell in place.cells.tolist()
+    ]
+    sizes = [len(points) for _, _, points, _ in parts]
+    group = np.repeat([part[0] for part in parts], sizes)
+    cell = np.repeat([part[1] for part in parts], sizes)
+    point = np.concatenate([part[2] for part in parts])
+    expected = np.concatenate([part[3] for part in parts])
+    ends = np.append(True, expected[1:] != expected[:-1])
+    ends[:-1] |= ends[1:]
+    findings = _selection(run, design, asked, rng)
+    answers: list[Integers] = []
+    for again in (False, True):
+        kept = ends | np.array([not again or place.how != "every" for place in places])[group]
+        found = np.full(len(group), -2)
+        found[kept], wrong = _ask(run, design, places, group[kept], cell[kept], point[kept], rng)
+        findings += wrong
+        answers.append(np.where(kept, found, answers[0] if again else found))
+    first, second = answers
+    for i in np.flatnonzero(first != second)[:MOST_LISTED]:
+        findings.append(
+            f"{places[group[i]].words}: the report for one answer and u = {point[i]:,} depends "
+            "on other answers or on other bytes"
+        )
+    for i in np.flatnonzero((first == second) & (first != expected))[:MOST_LISTED]:
+        findings.append(
+            f"{places[group[i]].words}, answer {cell[i]}: u = {point[i]:,} is reported as code "
+            f"{first[i]}, the design says {expected[i]}"
+        )
+    counted = _counted(run, design, places, group, cell, point, first, rng)
+    epsilon = _epsilon(design, places, counted)
+    if epsilon > design.epsilon:
+        claim = f"the integers give ε = {epsilon:.6g}, the design claims {design.epsilon:.6g}"
+        findings.insert(0, claim)
+    rows, all_rows = sum(len(p.cells) for p in places), sum(p.cluster.matrix.cells for p in places)
+    ways = {place.how for place in places}
+    said = [
+        f"{rows:,} of {all_rows:,} rows of {len(places):,} "
+        + ("matrix" if len(places) == 1 else "matrices"),
+        *(["every integer where D = 2¹⁶"] if "every" in ways else []),
+        *(["both ends of every stretch"] if "ends" in ways else []),
+        *(["both ends of 1,024 stretches of wide matrices"] if "some ends" in ways else []),
+    ]
+    if len(design.questionnaires) > 1:
+        said.append(f"{len(asked):,} of {len(design.questionnaires):,} questionnaires")
+    return Check(
+        "exact", randomizer, not findings, "; ".join(said), tuple(findings[:MOST_LISTED]), epsilon
+    )
+
+
+def _people(design: Design, n: int, rng: np.random.Generator) -> tuple[list[Integers], Any]:
+    """Made-up answers and bytes, `(n, record_bytes)`."""
+    codes = [rng.integers(0, size, n) for size in design.domain.shape]
+    return codes, rng.integers(0, 256, (n, design.record_bytes), dtype=np.uint8)
+
+
+def _put(stream: Any, offset: int, width: int, values: Integers) -> None:
+    """Write integers into everybody's bytes, little-endian."""
+    digits = values.astype("<u8").view(np.uint8).reshape(len(values), 8)
+    stream[:, offset : offset + width] = digits[:, :width]
+
+
+def _selection(run: Run, design: Design, asked: list[int], rng: np.random.Generator) -> list[str]:
+    """What is wrong with the choice of a questionnaire: both ends of each one's stretch."""
+    if len(design.questionnaires) == 1:
+        return []
+    starts = np.cumsum([0, *(q.weight for q in design.questionnaires)])
+    expected = np.repeat(asked, 4)
+    points = np.stack([starts[asked], starts[np.array(asked) + 1] - 1] * 2, axis=1).ravel()
+    codes, stream = _people(design, len(points), rng)
+    _put(stream, 0, design.selection_bytes, points)
+    reports = run(codes, design, stream.tobytes())
+    got = np.full(len(points), -1)
+    for q, batch in enumerate(reports.batches):
+        got[batch.rows] = q
+    return [
+        f"questionnaires: u = {points[i]:,} picks {got[i]}, the design says {expected[i]}"
+        for i in np.flatnonzero(got != expected)[:MOST_LISTED]
+    ]
+
+
+def _ask(
+    run: Run,
+    design: Design,
+    places: list[Place],
+    group: Integers,
+    cell: Integers,
+    point: Integers,
+    rng: np.random.Generator,
+) -> tuple[Integers, list[str]]:
+    """The codes reported at some integers, −1 where another questionnaire was answered."""
+    codes, stream = _people(design, len(group), rng)
+    starts = np.cumsum([0, *(q.weight for q in design.questionnaires)])
+    order = np.argsort(group, kind="stable")
+    bounds = np.searchsorted(group[order], np.arange(len(places) + 1))
+    for place, (low, high) in zip(places, pairwise(bounds.tolist()), strict=True):
+        rows = order[low:high]
+        if not len(rows):
+            continue
+        own = stream[rows]
+        if design.selection_bytes:
+            drawn = rng.integers(starts[place.chosen], starts[place.chosen + 1], len(rows))
+            _put(own, 0, design.selection_bytes, drawn)
+        _put(own, place.offset, draw_bytes(place.cluster.matrix.total), point[rows])
+        stream[rows] = own
+        shape = design.shape(place.cluster)
+        for name, part in zip(
+            place.cluster.attributes, np.unravel_index(cell[rows], shape), strict=True
+        ):
+            codes[design.domain.index(name)][rows] = part
+    reports = run(codes, design, stream.tobytes())
+    findings = []
+    if reports.fingerprint != design.fingerprint:
+        findings.append("the reports carry the fingerprint of another design")
+    found = np.full(len(group), -1)
+    at = np.array([place.at for place in places])[group]
+    chosen = np.array([place.chosen for place in places])[group]
+    for q, batch in enumerate(reports.batches):
+        for j, cluster in enumerate(design.questionnaires[q].clusters):
+            sent = np.asarray(batch.codes[j]).astype(np.int64)
+            if cluster.matrix.kind == "public":
+                true = codes[design.domain.index(cluster.attributes[0])][batch.rows]
+                if not np.array_equal(sent, true):
+                    findings.append(f"{cluster.name} is public and not reported as it is")
+            mine = (at[batch.rows] == j) & (chosen[batch.rows] == q)
+            found[batch.rows[mine]] = sent[mine]
+    return found, findings
+
+
+def _counted(
+    run: Run,
+    design: Design,
+    places: list[Place],
+    group: Integers,
+    cell: Integers,
+    point: Integers,
+    code: Integers,
+    rng: np.random.Generator,
+) -> dict[int, Integers]:
+    """How many integers lead to each code: a table `(rows, codes)` by number of place."""
+    whole = np.array([place.how != "some ends" for place in places])[group]
+    group, cell, point, code = group[whole], cell[whole], point[whole], code[whole]
+    for _ in range(_MOST_ROUNDS):
+        order = np.lexsort((point, cell, group))
+        group, cell, point, code = group[order], cell[order], point[order], code[order]
+        together = (group[1:] == group[:-1]) & (cell[1:] == cell[:-1])
+        gap = together & (code[1:] != code[:-1]) & (np.diff(point) > 1)
+        left = np.flatnonzero(gap)[: 2**14]
+        if not len(left):
+            break
+        middle = (point[left] + point[left + 1]) // 2
+        more, _ = _ask(run, design, places, group[left], cell[left], middle, rng)
+        group, cell = np.append(group, group[left]), np.append(cell, cell[left])
+        point, code = np.append(point, middle), np.append(code, more)
+    tables = {}
+    totals = np.array([place.cluster.matrix.total for place in places])
+    for g in np.unique(group).tolist():
+        mine = group == g
+        ends = np.append(point[mine][1:], totals[g])
+        ends[np.append(cell[mine][1:] != cell[mine][:-1], True)] = totals[g]
+        outcomes = max(places[g].cluster.matrix.outcomes, int(code[mine].max()) + 1)
+        table = np.zeros((len(places[g].cells), outcomes + 1), dtype=np.int64)
+        row = np.searchsorted(places[g].cells, cell[mine])
+        np.add.at(table, (row, code[mine]), ends - point[mine])  # −1 is the last column
+        tables[g] = table
+    return tables
+
+
+def _epsilon(design: Design, places: list[Place], counted: dict[int, Integers]) -> float:
+    """ε of the integers counted; where a cluster is too wide for that, ε of its design."""
+    spent: dict[int, list[float]] = {}
+    for g, place in enumerate(places):
+        own = worst_ratio(counted[g]) if g in counted else place.cluster.epsilon
+        spent.setdefault(place.chosen, []).append(own)
+    return max(add_up(each) for each in spent.values())
