@@ -8,10 +8,10 @@ from typing import Any
 
 from mdrr.domain import Attribute
 from mdrr.errors import MdrrError
-from mdrr.estimation import Count, Estimate
+from mdrr.estimation import Count, Estimate, Table
 from mdrr.matrix import Array
 from mdrr.plots import style
-from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
+from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered, stacked
 
 MOST_METHODS = 4
 """A chart of counts can tell so many methods apart."""
@@ -62,8 +62,13 @@ def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Ch
     Returns:
         A chart with one row per category: see `category_order`.
     """
-    table = estimate.table(name)
-    attribute = estimate.domain.attribute(name)
+    return shares(estimate.table(name), truth=truth)
+
+
+def shares(table: Table, *, truth: Array | None = None) -> Chart:
+    """A table of one attribute, as `marginal` draws it."""
+    (name,) = table.attributes
+    attribute = table.estimate.domain.attribute(name)
     if truth is not None and len(truth) != attribute.size:
         raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
     order = category_order(attribute, table.values)
@@ -85,10 +90,18 @@ def marginal(estimate: Estimate, name: str, *, truth: Array | None = None) -> Ch
         style.words(base, "range:N", **small).encode(x=alt.value(PLOT + 104)),
     ]
     if truth is not None:
-        shares = [100 * float(truth[i]) for i in order]
-        true = [{"label": r["label"], "truth": t} for r, t in zip(rows, shares, strict=True)]
+        true = [
+            {"label": row["label"], "truth": 100 * float(truth[i])}
+            for row, i in zip(rows, order, strict=True)
+        ]
         layers.append(style.strokes(chart_of(true).encode(y=y), "truth:Q"))
     return layered(layers, width=PLOT, height=ROW * len(rows))
+
+
+def overview(estimate: Estimate, *, most: int = 12) -> Chart:
+    """The first attributes' distributions, one under the other."""
+    names = estimate.domain.names[:most]
+    return stacked([marginal(estimate, name) for name in names], names)
 
 
 def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:

@@ -48,14 +48,13 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
         scale=alt.Scale(domain=[0, strongest], range=[0.05, 1]),
         legend=None if m <= 12 else alt.Legend(title="dependence", orient="bottom"),
     )
-    base = _grid(rows, names)
+    base = grid(rows, names, names)
     layers = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
     unclear = [{"row": a, "column": b} for a, b in every if (a, b) not in clear]
     if unclear:
-        hatched = _grid(unclear, names)
-        layers.append(hatched.mark_rect(color=COLOURS["grid"], opacity=1))
-        layers.append(_hatched(hatched, cell))
-        layers += _key(m * cell, dependences.level)
+        said = f"cannot be told from 0; < is the end of the {100 * dependences.level:g} % interval"
+        layers += hatched(grid(unclear, names, names), cell)
+        layers += key(m * cell, said)
     if m <= 12:
         white, ink = alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
         colour = alt.condition("datum.strong", white, ink)
@@ -71,21 +70,28 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
     return layered(layers, width=m * cell, height=m * cell)
 
 
-def _grid(rows: Sequence[object], names: Sequence[str]) -> Any:
-    """A chart of cells between attributes."""
-    scale = alt.Scale(domain=list(names), paddingInner=0.04, paddingOuter=0)
+def grid(rows: Sequence[object], down: Sequence[str], across: Sequence[str]) -> Any:
+    """A chart of cells, each with its `row` and `column`."""
+
+    def scale(names: Sequence[str]) -> Any:
+        return alt.Scale(domain=list(names), paddingInner=0.04, paddingOuter=0)
+
     quiet = {"ticks": False, "domain": False, "grid": False}
     look = quiet | {"labelLimit": 160, "labelOverlap": False, "labelPadding": 6}
     top = alt.Axis(orient="top", labelAngle=-42, labelAlign="left", **look)
     return chart_of(rows).encode(
-        x=alt.X("column:N", title=None, scale=scale, axis=top),
-        y=alt.Y("row:N", title=None, scale=scale, axis=alt.Axis(orient="left", **look)),
+        x=alt.X("column:N", title=None, scale=scale(across), axis=top),
+        y=alt.Y("row:N", title=None, scale=scale(down), axis=alt.Axis(orient="left", **look)),
     )
 
 
-def _hatched(base: Any, cell: float) -> Any:
+def hatched(base: Any, side: float) -> list[Any]:
+    """Grey cells with strokes across."""
     look = {"stroke": COLOURS["muted"], "strokeWidth": 1, "opacity": 0.35, "filled": False}
-    return base.mark_point(shape=_HATCH, size=(0.96 * cell) ** 2, **look)
+    return [
+        base.mark_rect(color=COLOURS["grid"], opacity=1),
+        base.mark_point(shape=_HATCH, size=(0.96 * side) ** 2, **look),
+    ]
 
 
 def _box(left: int, right: int, top: int, bottom: int, **look: Any) -> Any:
@@ -95,17 +101,16 @@ def _box(left: int, right: int, top: int, bottom: int, **look: Any) -> Any:
     return chart_of([{}]).mark_rect(**look).encode(**places)
 
 
-def _key(below: int, level: float) -> list[Any]:
+def key(below: int, said: str) -> list[Any]:
     """A hatched square under the map, and what it means."""
     side, top = 14, below + 12
     middle, height = alt.value(side / 2), alt.value(top + side / 2)
-    said = f"cannot be told from 0; < is the end of the {100 * level:g} % interval"
     text = chart_of([{}]).mark_text(
         text=said, align="left", baseline="middle", fontSize=12, color=COLOURS["ink"]
     )
     return [
         _box(0, side, top, top + side, color=COLOURS["grid"]),
-        _hatched(chart_of([{}]).encode(x=middle, y=height), side),
+        hatched(chart_of([{}]).encode(x=middle, y=height), side)[1],
         text.encode(x=alt.value(side + 8), y=height),
     ]
 

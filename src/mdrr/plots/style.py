@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mdrr.columns import require
 
 if TYPE_CHECKING:
-    from altair import LayerChart
+    from altair import LayerChart, VConcatChart
 
 alt: Any = require("altair", "report")
-Chart: TypeAlias = "LayerChart"
+Chart: TypeAlias = "LayerChart | VConcatChart"
 
 COLOURS = {
     "ink": "#1b2430",
@@ -44,13 +44,26 @@ def chart_of(rows: Sequence[object]) -> Any:
 
 def layered(layers: Sequence[Any], *, width: int, height: int) -> Chart:
     """Layers over each other, in the house style."""
+    return _styled(alt.layer(*layers).properties(width=width, height=height))
+
+
+def stacked(charts: Sequence[Chart], titles: Sequence[str]) -> Chart:
+    """Charts under each other, each with its title."""
+    look = {"anchor": "start", "fontSize": 13, "color": COLOURS["ink"]}
+    bare = []
+    for chart, title in zip(charts, titles, strict=True):
+        copy = chart.properties(title=alt.TitleParams(title, **look))
+        copy.config = alt.Undefined  # it is that of the whole
+        bare.append(copy)
+    return _styled(alt.vconcat(*bare))
+
+
+def _styled(chart: Any) -> Chart:
     text: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 12}
     text |= {"labelColor": COLOURS["ink"], "titleColor": COLOURS["muted"]}
     lines = dict.fromkeys(("gridColor", "tickColor", "domainColor"), COLOURS["grid"])
     styled: Chart = (
-        alt.layer(*layers)
-        .properties(width=width, height=height)
-        .configure(font=FONT, background="transparent", padding=4)
+        chart.configure(font=FONT, background="transparent", padding=4)
         .configure_view(stroke=None)
         .configure_axis(labelFlush=False, titleFontWeight="normal", titlePadding=8, **text, **lines)
         .configure_legend(**text)
