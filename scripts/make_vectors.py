@@ -26,6 +26,8 @@ from scripts.vector_designs import (
     design,
     designs,
     exact,
+    nominal,
+    subset,
 )
 
 FOLDER = Path(__file__).resolve().parents[1] / "vectors"
@@ -277,11 +279,30 @@ def bad() -> list[Fields]:
         "public that is false": changed(good, False, "attributes", 0, "public"),
         "public that is a number": changed(shown, 1, "attributes", 0, "public"),
     }
+    asked = good["questionnaires"][0]["clusters"]
+    rows = dense["questionnaires"][0]["clusters"][0]["matrix"]["weights"]
+    bad_designs |= {
+        "an attribute twice": design([*LETTERS, *LETTERS], (1, asked)),
+        "an attribute asked twice": design(LETTERS, (1, [*asked, *asked])),
+        "a questionnaire that nobody gets": design(LETTERS, (0, asked), (2**16, asked)),
+        "a weight that is text": changed(good, "7000", *matrix, "off"),
+        "a diagonal like the rest": design(
+            [nominal("a", 2)], (1, [cluster(["a"], constant(2, 2**15, 2**16))])
+        ),
+        "a dense row too few": changed(dense, rows[:-1], *matrix, "weights"),
+        "dense rows that sum to 65535": changed(dense, [[65533, 1, 1]] * 3, *matrix, "weights"),
+        "a block with a shift twice": changed(designs()["subset"], [1, 1, 4], *matrix, "block"),
+        "more cells than codes": design(
+            [nominal("a", 4)], (1, [cluster(["a"], subset(4, 3, [0, 1], 6000, 2**16))])
+        ),
+        "a band whose total is 65537": changed(designs()["banded"], 65537, *matrix, "total"),
+    }
     bad_records: dict[str, Fields] = {
         "an unknown category": {"a": "w"},
         "another type": {"a": 0},
         "no answer": {},
         "null": {"a": None},
+        "a list of a category": {"a": ["x"]},
     }
     bad_reports = {
         "another design": {**sent, "design": digest(dense)},
