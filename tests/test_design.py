@@ -173,6 +173,7 @@ def test_several_questionnaires_have_no_single_list_of_clusters():
         (lambda: tampered(["questionnaires", 0, "weight"], 2), "it was changed after it was publ"),
         (lambda: tampered(["questionnaires", 0, "weight"], None), "positive integer, not None"),
         (lambda: tampered(["attributes", 0, "categories", 0], "z"), "it was changed after"),
+        (lambda: tampered(["attributes", 0, "public"], False), "'public' only if it is true"),
         (lambda: tampered(["fingerprint"], "00"), "says its fingerprint is 00…"),
         (lambda: tampered(["fingerprint"], None), "says its fingerprint is None…"),
         (lambda: clustered(AB, [["a"], ["b"], ["a"]], p=0.5), "name 'a' twice"),
@@ -235,9 +236,43 @@ def test_no_mangled_field_gets_through_or_crashes(replacement):
             tampered(path, replacement)
 
 
+def test_lists_do_as_well_as_tuples():
+    assert Cluster(["a"], A.matrix) == A
+    assert Questionnaire([A, B]) == Questionnaire((A, B))
+
+
+def test_the_order_is_the_domains_not_the_alphabets():
+    domain = Domain(tuple(reversed(AB.attributes)))
+    pair = Cluster(("a", "b"), constant_matrix(6, p=0.5))
+    design = Design(domain, (Questionnaire((pair,)),))
+    assert design.clusters[0].attributes == ("b", "a")
+    assert design.shape(design.clusters[0]) == (3, 2)
+
+
+def test_the_json_is_for_people_too():
+    domain = Domain((Attribute("où", ("ici", "là")),))
+    design = independent(domain, p=0.5)
+    lines = design.to_json().splitlines()
+    assert lines[:2] == ["{", f' "fingerprint": "{design.fingerprint}",']
+    assert '   "name": "où",' in lines
+
+
+def test_fingerprint_and_a_single_weight_may_be_left_out():
+    fields = BOTH.to_dict()
+    assert Design.from_dict(fields) == BOTH
+    del fields["questionnaires"][0]["weight"]
+    assert Design.from_dict(fields) == BOTH
+
+
+def test_a_design_is_shown_as_html():
+    assert BOTH.fingerprint[:12] in BOTH._repr_html_()
+
+
 def test_a_design_is_shown_in_a_line():
     mark = BOTH.fingerprint[:12]
     assert repr(BOTH).startswith(f"<Design {mark}: 2 attributes, 1 questionnaire, ε = ")
+    two = Design(AB, (Questionnaire((A,), 2**15), Questionnaire((B,), 2**15)))
+    assert "2 attributes, 2 questionnaires, ε = " in repr(two)
     assert all(len(repr(design)) < 120 for design in designs().values())
 
 
@@ -300,6 +335,8 @@ def test_a_public_attribute_and_a_public_matrix_go_together(clusters, match):
 def test_a_public_attribute_is_in_every_questionnaire():
     parts = (Questionnaire((SHOWN, REST), 2**15), Questionnaire((REST,), 2**15))
     with pytest.raises(DesignError, match="'a' is public: it stands alone in a cluster of every"):
+        Design(OPEN, parts)
+    with pytest.raises(DesignError, match=r"Cluster\(\('a',\), Public\(3\)\)"):
         Design(OPEN, parts)
 
 

@@ -8,12 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MatrixError, SchemaError
-from mdrr.protocols import clustered, epsilon_of, independent, joint, p_of, sampled
+from mdrr.matrix import Constant, Subset
+from mdrr.matrix.protocol import LEAST_EPSILON
+from mdrr.protocols import (
+    _budgets,
+    _unrank,
+    clustered,
+    epsilon_of,
+    independent,
+    joint,
+    p_of,
+    sampled,
+    subsets,
+)
 from tests.cases import EIGHT, domain_of
 
 FINE = 3 / 1024
 """Rounding costs less than 2/1024 a cluster where D is below 2^48 (see tests/matrix)."""
+D = domain_of(2, 3)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.7, 0.99])
@@ -109,6 +123,52 @@ def test_sampled_asks_every_subset_equally_often_with_the_whole_budget():
         assert 2.0 - FINE < questionnaire.epsilon <= 2.0
 
 
+def test_a_sample_of_all_attributes_is_the_joint_design():
+    assert sampled(D, 2, epsilon=2.0) == joint(D, epsilon=2.0)
+
+
+def test_sets_are_reported_only_on_request():
+    """At ε = 0.5 sets of 12 cells are more accurate than single ones."""
+    domain = domain_of(12)
+    assert isinstance(sampled(domain, 1, epsilon=0.5).clusters[0].matrix, Constant)
+    assert isinstance(sampled(domain, 1, epsilon=0.5, report="subset").clusters[0].matrix, Subset)
+
+
+def test_only_ordered_attributes_get_a_band_and_only_on_request():
+    ages = tuple(str(age) for age in range(9))
+    kinds = [Attribute(kind, ages, kind=kind) for kind in ("nominal", "ordinal")]
+    for ordered, second in (("constant", "constant"), ("banded", "banded")):
+        design = independent(Domain(tuple(kinds)), epsilon=2.0, ordered=ordered)
+        assert [c.matrix.kind for c in design.clusters] == ["constant", second]
+
+
+def test_alone_in_a_cluster_an_answer_is_kept_with_probability_p_exactly():
+    (cluster,) = clustered(domain_of(2), [["a"]], p=0.5).clusters
+    assert cluster.matrix == Constant(2, diagonal=49152, off=16384)
+
+
+def test_budgets_never_add_up_to_more_than_the_whole():
+    alone = [(name,) for name in EIGHT.names]
+    for tenths in range(1, 100):
+        assert math.fsum(_budgets(EIGHT, alone, None, tenths / 10)) <= tenths / 10
+
+
+def test_the_smallest_and_largest_budget_that_can_be_sampled():
+    assert p_of(LEAST_EPSILON, (2,)) > 0
+    assert p_of(34.0, (2,)) < 1
+    with pytest.raises(MatrixError, match="48 random bits"):
+        p_of(34.5, (2,))
+
+
+def test_subsets_are_numbered_in_lexicographic_order():
+    assert [_unrank(rank, 7, 3) for rank in range(35)] == list(combinations(range(7), 3))
+
+
+@pytest.mark.parametrize(("m", "size", "least"), [(24, 4, 1700), (30, 4, 1700), (3000, 2, 3000)])
+def test_where_all_subsets_are_too_many_nearly_as_many_as_may_be_are_used(m, size, least):
+    assert least <= len(subsets(m, size)) <= max(2048, m)
+
+
 @pytest.mark.parametrize(("m", "size"), [(8, 8), (8, 1), (30, 4), (50, 2), (50, 5)])
 def test_sampled_is_balanced_also_when_it_cannot_use_every_subset(m, size):
     design = sampled(domain_of(*[2] * m), size, epsilon=1.0)
@@ -117,9 +177,6 @@ def test_sampled_is_balanced_also_when_it_cannot_use_every_subset(m, size):
     assert len(asked) == m
     assert len({q.attributes for q in design.questionnaires}) == len(design.questionnaires) <= 2048
     assert all(len(q.attributes) == size for q in design.questionnaires)
-
-
-D = domain_of(2, 3)
 
 
 @pytest.mark.parametrize(

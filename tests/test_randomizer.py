@@ -7,9 +7,11 @@ import pytest
 
 from mdrr import randomizer
 from mdrr.errors import SchemaError
-from mdrr.protocols import independent
+from mdrr.increments import draw_constant
+from mdrr.matrix import TOTALS, Constant
+from mdrr.protocols import independent, sampled
 from mdrr.randomizer import cells_of, randomize_codes, smallest_unsigned
-from mdrr.respondent import respond
+from mdrr.respondent import draw_bytes, respond
 from mdrr.source import BytesSource, SeededSource
 from tests.cases import designs, domain_of, mixed_matrices
 from tests.chance import aes_256, nothing_else
@@ -48,12 +50,44 @@ def test_in_bulk_as_one_by_one(name):
     assert as_rows(randomize_codes(codes, design, SeededSource(name))) == alone
 
 
+@pytest.mark.parametrize("name", designs())
+def test_compiled_as_with_numpy(monkeypatch, name):
+    design = designs()[name]
+    few = as_rows(randomize_codes(people(design), design, SeededSource(name)))
+    monkeypatch.setattr(randomizer, "COMPILED", 1)
+    assert as_rows(randomize_codes(people(design), design, SeededSource(name))) == few
+
+
+@pytest.mark.parametrize("cells", [2, 9, 256, 300])
+@pytest.mark.parametrize(("total", "kind"), list(zip(TOTALS, ("u2", "u4", "u8"), strict=True)))
+def test_the_compiled_loop_divides_exactly(cells, total, kind):
+    """For every u if D = 2^16, else at both ends of what gives each cell, and at random."""
+    for off in (1, 2, 3, total // (7 * cells), total // cells - 1):
+        matrix = Constant(cells, total - (cells - 1) * off, off)
+        ends = [q * off + side for q in range(1, cells + 1) for side in (-1, 0, 1)]
+        chance = np.random.default_rng(off).integers(total, size=2_000).tolist()
+        u = range(total) if total == 2**16 else [0, total - 1, *ends, *chance]
+        true = np.random.default_rng(1).integers(cells, size=len(u))
+        wanted = [x // off if x < cells * off else t for x, t in zip(u, true, strict=True)]
+        true, u = true.astype(smallest_unsigned(cells)), np.array(u, dtype=kind)
+        np.testing.assert_array_equal(matrix.draw(true, u), wanted)
+        inverse = randomizer._inverse(matrix)
+        assert bool(inverse) == (total // off < 2**31)
+        if inverse:
+            out = np.empty_like(true)
+            width = draw_bytes(total)
+            octets = np.full((len(u), width + 4), 255, np.uint8)  # others' bytes on both sides
+            octets[:, 2:-2] = u.astype("<u8").view(np.uint8).reshape(len(u), 8)[:, :width]
+            draw_constant(out, true, octets.view("<u2"), 1, width, inverse, cells)
+            np.testing.assert_array_equal(out, wanted)
+
+
 @pytest.mark.parametrize("name", ["mixed", "sampled", "unequal"])
 @pytest.mark.parametrize("chunk", [1, 7, N])
 def test_chunks_change_nothing(monkeypatch, name, chunk):
     design = designs()[name]
     whole = as_rows(randomize_codes(people(design), design, SeededSource(1)))
-    monkeypatch.setattr(randomizer, "_CHUNK", chunk)
+    monkeypatch.setattr(randomizer, "_CHUNK", chunk * design.record_bytes)
     monkeypatch.setattr(randomizer, "_EACH", 1)
     assert as_rows(randomize_codes(people(design), design, SeededSource(1))) == whole
 
@@ -90,14 +124,48 @@ def test_every_record_has_bytes_of_its_own_from_the_system(system, name):
 
 def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypatch):
     design = mixed_matrices()
-    monkeypatch.setattr(randomizer, "_CHUNK", 300)
+    monkeypatch.setattr(randomizer, "_CHUNK", 300 * design.record_bytes)
     monkeypatch.setattr(randomizer, "_EACH", 1)
+    monkeypatch.setattr(randomizer, "AT_ONCE", 0)
     monkeypatch.setattr(randomizer.os, "cpu_count", lambda: 1)  # chunk after chunk
     reports = randomize_codes(people(design, 600), design)
     assert [len(key) for key in system.pieces] == [32, 32]
     streams = [aes_256(key, 300 * design.record_bytes) for key in system.pieces]
     same = randomize_codes(people(design, 600), design, BytesSource(b"".join(streams)))
     assert as_rows(reports) == as_rows(same)
+
+
+@pytest.mark.parametrize("compiled", [1, 10**9])
+@pytest.mark.parametrize("whole", [True, False])
+def test_everyone_stays_in_place_when_all_cores_work(monkeypatch, compiled, whole):
+    """At ε = 20 each, any of these answers is another than the true one in 2 of 10^6 runs."""
+    domain = domain_of(2, 3, 4)
+    design = independent(domain, epsilon=60.0) if whole else sampled(domain, 1, epsilon=20.0)
+    for name, value in (("COMPILED", compiled), ("AT_ONCE", 0), ("_CHUNK", 1), ("_EACH", 7)):
+        monkeypatch.setattr(randomizer, name, value)
+    monkeypatch.setattr(randomizer.os, "cpu_count", lambda: 4)
+    codes = people(design, 150)
+    for q, batch in enumerate(randomize_codes(codes, design).batches):
+        names = [c.attributes[0] for c in design.questionnaires[q].clusters]
+        for name, sent in zip(names, batch.codes, strict=True):
+            np.testing.assert_array_equal(sent, codes[domain.index(name)][batch.rows])
+
+
+def test_compiled_loops_are_loaded_for_many_rows_alone():
+    assert randomizer.compiled(randomizer.COMPILED - 1) is None
+    assert randomizer.compiled(randomizer.COMPILED).draw_constant is draw_constant
+
+
+def test_each_batch_lists_people_in_their_order():
+    design = designs()["sampled"]
+    for batch in randomize_codes(people(design), design, SeededSource(5)).batches:
+        assert (np.diff(batch.rows) > 0).all()
+
+
+def test_the_last_of_257_questionnaires_can_be_drawn():
+    design = sampled(domain_of(*[2] * 257), 1, epsilon=1.0)
+    reports = randomize_codes(people(design, 1), design, BytesSource(b"\xff" * 6))
+    assert [len(batch.rows) for batch in reports.batches] == [0] * 256 + [1]
 
 
 def test_nobody_and_one_person():

@@ -3,11 +3,20 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mdrr.errors import DesignError, MatrixError, MdrrError, SchemaError
-from mdrr.respondent import check, draw, fingerprint, record_bytes, respond
+from mdrr.respondent import (
+    check,
+    draw,
+    fingerprint,
+    readable,
+    record_bytes,
+    respond,
+    total_of,
+)
 from mdrr.source import BytesSource
 from tests.cases import designs, unequal_questionnaires, weights_of
 from tests.chance import nothing_else
@@ -238,6 +247,8 @@ def test_a_fair_matrix_of_any_kind_is_used(matrix):
                 {"block": [1, 2, 7]},
                 {"block": [2, 1, 4]},
                 {"block": [1, 1, 2]},
+                {"block": 1},
+                {"codes": [[]], "low": 2**40},  # no list of 2^40 lists is made
             )
         ),
         ({"kind": "other"}, "unknown kind of matrix: 'other'"),
@@ -330,3 +341,59 @@ def test_a_design_whose_name_breaks_the_line_is_refused():
     fields["questionnaires"][0]["clusters"][0]["attributes"] = [name]
     with pytest.raises(SchemaError, match="characters that cannot be shown"):
         check(fields)
+
+
+def test_a_single_questionnaire_takes_no_bytes_to_choose_whatever_its_weight():
+    path = Path(__file__).resolve().parents[1] / "vectors" / "constant-16.json"
+    vector = json.loads(path.read_text("ascii"))
+    fields = json.loads(json.dumps(vector["design"]))
+    fields.pop("fingerprint", None)
+    fields["questionnaires"][0]["weight"] = 2**16
+    assert record_bytes(fields) == vector["record_bytes"]
+    for person in vector["people"]:
+        source = BytesSource(bytes.fromhex(person["bytes"]))
+        found = respond(person["record"], fields, source)
+        assert list(found.codes) == person["report"]["codes"]
+
+
+def test_nothing_is_drawn_for_what_is_public():
+    assert total_of({"kind": "public", "cells": 3}) == 1
+
+
+def test_an_attribute_may_be_called_like_the_format():
+    matrix = {"kind": "constant", "cells": 2, "diagonal": 49152, "off": 16384}
+    cluster = {"attributes": ["mdrr"], "matrix": matrix}
+    fields = {
+        "mdrr": 1,
+        "attributes": [{"name": "mdrr", "kind": "nominal", "categories": ["no", "yes"]}],
+        "questionnaires": [{"weight": 1, "clusters": [cluster]}],
+    }
+    assert respond({"mdrr": "yes"}, fields, BytesSource(b"\xff\xff")).codes == (1,)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        BAND | {"low": 10_000},
+        BAND | {"low": 1},
+        BAND | {"cells": 5, "width": 0, "low": 13_107},  # one unit is left, for a band of one
+        BAND | {"cells": 5, "width": 3, "low": 5_957},  # 9 units for a band of 7
+        SETS | {"low": 1},
+        SETS | {"codes": 4, "block": [1]},
+        SETS | {"block": [1, 2], "low": 9_362},  # 2 units for a block of 2
+    ],
+)
+def test_weights_at_the_limits_are_fair(matrix):
+    labels = [str(i) for i in range(matrix["cells"])]
+    fields = {
+        "mdrr": 1,
+        "attributes": [{"name": "a", "kind": "ordinal", "categories": labels}],
+        "questionnaires": [{"weight": 1, "clusters": [{"attributes": ["a"], "matrix": matrix}]}],
+    }
+    assert check(fields) == fingerprint(fields)
+
+
+@pytest.mark.parametrize("text", ["two\nlines", "\ud800", "a\u2028b", "a\u2029b"], ids=range(4))
+def test_a_text_that_cannot_be_shown_is_known(text):
+    assert not readable(text)
+    assert readable("Genève, 東京")

@@ -20,7 +20,7 @@ def test_few_bytes_are_the_systems_own(system, count):
     assert len(system.pieces[0]) == count
 
 
-@pytest.mark.parametrize("count", [4097, 100_000])
+@pytest.mark.parametrize("count", [4097, 100_000, 2**22, 2**22 + 1])
 def test_many_bytes_are_a_keystream_under_256_bits_of_the_system_fresh_every_time(system, count):
     source = SystemSource()
     streams = [source.read(count), source.read(count)]
@@ -65,7 +65,9 @@ def test_seeds_differ():
 
 
 def test_a_seeded_source_says_what_it_is_for():
+    assert repr(SeededSource(3)).startswith("SeededSource(3)")
     assert "simulation only" in repr(SeededSource(3))
+    assert repr(SystemSource()) == "SystemSource()"
 
 
 @pytest.mark.parametrize("source", [SystemSource(), SeededSource(5)])
@@ -83,7 +85,7 @@ def test_given_bytes_are_used_once_and_run_out():
 
 
 MAY_DRAW = {
-    "urandom": ("source.py",),
+    "urandom": ("source.py", "auditing/observed.py"),  # there it is watched
     # Names of files, passwords, tokens, ids of surveys and answers, blinding factors, the order of
     # published reports, the seed of a simulation.
     "secrets": (
@@ -101,7 +103,7 @@ MAY_DRAW = {
     # Simulations.
     "SeededSource": ("source.py", "__init__.py", "cli/randomize.py", "cli/demo.py", "cli/crowd.py"),
     "default_rng": ("",),  # estimates and plans, with stated seeds
-    "random": (),
+    "random": ("auditing/observed.py",),  # to show that its seed does not matter
     "RandomState": (),
     "uuid": (),
     "__import__": (),

@@ -70,6 +70,37 @@ def test_the_best_width_has_the_largest_mutual_information(cells, epsilon):
 
 
 @pytest.mark.parametrize(
+    ("cells", "width", "epsilon", "total"),
+    [(2, 0, 1.0, 2**16), (16, 1, 4.0, 2**32), (2, 0, 32.9, 2**48)],
+)
+def test_the_total_is_as_small_as_rounding_allows(cells, width, epsilon, total):
+    matrix = banded_matrix(cells, epsilon=epsilon, width=width)
+    assert (matrix.width, matrix.total) == (width, total)
+
+
+@pytest.mark.parametrize("cells", [3, 7, 12, 20])
+def test_one_unit_less_outside_the_band_would_spend_too_much(cells):
+    for epsilon in (0.3, 0.8, 1.3, 2.1, 3.4):
+        matrix = banded_matrix(cells, epsilon=epsilon)
+        less = Banded(cells, matrix.width, matrix.low - 1, matrix.total)
+        assert matrix.epsilon <= epsilon < less.epsilon
+
+
+@pytest.mark.parametrize("cells", [2, 3, 5, 9, 16, 40])
+@pytest.mark.parametrize("epsilon", [0.2, 0.5, 1.0, 1.7, 2.5, 4.0])
+def test_no_other_width_tells_more(cells, epsilon):
+    def told(width):
+        band = np.arange(2 * width + 1)
+        table = np.ones((cells, cells + 2 * width))
+        table[np.arange(cells)[:, None], np.arange(cells)[:, None] + band] = math.exp(epsilon)
+        table /= table[0].sum()
+        return float((table * np.log(table / table.mean(axis=0))).sum())
+
+    most = max(told(width) for width in range(cells))
+    assert told(best_width(cells, epsilon)) == pytest.approx(most, rel=1e-9)
+
+
+@pytest.mark.parametrize(
     ("fields", "says"),
     [
         ((1, 0, 100, 2**16), "2 to 4096 cells"),

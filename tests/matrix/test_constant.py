@@ -1,7 +1,7 @@
 """The constant matrix: exact integers, closed forms against written-out matrices, ε never above."""
 
 import math
-from decimal import Decimal, getcontext
+from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mdrr.errors import MatrixError
 from mdrr.matrix import TOTALS, Constant, constant_matrix, matrix_from_dict
-from mdrr.matrix.protocol import add_up, log_ratio
+from mdrr.matrix.protocol import add_up, fine_total, log_ratio, odds_below
 from tests.cases import dense_form
 
 EXAMPLES = [
@@ -226,3 +226,66 @@ def test_a_bad_matrix_is_refused(make, complaint):
     with pytest.raises(MatrixError) as error:
         make()
     assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["cells", "diagonal", "off"])
+@pytest.mark.parametrize("kind", [float, str, np.int64])
+def test_every_weight_is_a_python_integer(name, kind):
+    fields = {"cells": 2, "diagonal": 49152, "off": 16384}
+    with pytest.raises(MatrixError, match=name):
+        Constant(**{**fields, name: kind(fields[name])})
+
+
+@pytest.mark.parametrize("cells", [2, 256, 257, 2**16, 2**16 + 1])
+def test_the_last_cell_can_be_noise_and_truth_in_the_fewest_bytes(cells):
+    matrix = constant_matrix(cells, epsilon=3.0)
+    ends = np.array([(cells - 1) * matrix.off, cells * matrix.off, matrix.total - 1], np.uint64)
+    found = matrix.draw(np.array([0, cells - 1, cells - 1]), ends)
+    np.testing.assert_array_equal(found, [cells - 1] * 3)
+    assert found.dtype.itemsize == (1 if cells <= 256 else 2 if cells <= 2**16 else 4)
+
+
+def test_the_total_is_the_smallest_that_is_fine_enough_for_noise_and_signal():
+    assert constant_matrix(9, p=0.7).total == 2**16
+    assert constant_matrix(2, p=0.01).total == 2**32  # the signal is small
+    assert constant_matrix(2, p=0.99).total == 2**32  # the noise is
+
+
+def test_one_unit_of_noise_is_enough_and_less_is_refused():
+    cells = 2**38
+    assert constant_matrix(cells, p=0.9990234375) == Constant(cells, 2**48 - cells + 1, 1)
+    with pytest.raises(MatrixError, match="48 random bits"):
+        constant_matrix(cells, p=0.99902344)
+
+
+def test_the_largest_epsilon_that_is_advised_is_about_the_largest():
+    with pytest.raises(MatrixError, match="about") as refused:
+        constant_matrix(1000, epsilon=40.0)
+    largest = float(str(refused.value).rpartition(" ")[2])
+    assert constant_matrix(1000, epsilon=largest - 0.1).off > 0
+    with pytest.raises(MatrixError):
+        constant_matrix(1000, epsilon=largest + 0.1)
+    for cells in (2**48, 2**48 + 5):
+        with pytest.raises(MatrixError, match=r"; split them$"):
+            constant_matrix(cells, epsilon=1.0)
+
+
+def test_odds_are_below_those_of_epsilon_and_close():
+    """Two roundings and a margin of 2^-51 lie within 2^-49."""
+    draw = np.random.default_rng(17)
+    with localcontext() as context:
+        context.prec = 60
+        for epsilon in [1e-17, 1e-3, 1.0, 700.0, *draw.exponential(3.0, 300).tolist()]:
+            exact, odds = Decimal(epsilon).exp(), odds_below(epsilon)
+            found = Decimal(odds.numerator) / Decimal(odds.denominator)
+            assert exact * (1 - Decimal(2) ** -49) < found < exact
+
+
+def test_equal_weights_spend_nothing():
+    assert log_ratio(2**15, 2**15) == 0.0
+
+
+def test_a_share_of_1024_units_is_fine():
+    assert fine_total(Fraction(1, 64), Fraction(1, 2)) == 2**16
+    assert fine_total(Fraction(1, 2), Fraction(1, 65)) == 2**32
+    assert fine_total(Fraction(1, 2**50)) == 2**48

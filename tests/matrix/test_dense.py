@@ -42,6 +42,30 @@ def test_rows_are_rounded_to_the_total_and_no_possible_report_becomes_impossible
     assert off.max() <= 2 + total * 1e-15  # floor, one remainder, one unit for each tiny
 
 
+@pytest.mark.parametrize(
+    ("exact", "rounded"),
+    [
+        ([1000.25, 20000.5, 44535.25], [1000, 20001, 44535]),  # the largest remainder
+        ([1000.25, 2000.25, 3000.25, 59535.25], [1001, 2000, 3000, 59535]),  # the first of equal
+        ([1000.25, 2000.625, 3000.375, 59534.75], [1000, 2001, 3000, 59535]),  # the two largest
+        ([2.0, 0.25, 0.25, 65533.5], [1, 1, 1, 65533]),  # what two need comes off the smallest
+        ([32768.0, 0.25, 0.0, 32767.75], [32768, 1, 0, 32767]),
+    ],
+)
+def test_what_rounding_leaves_over_goes_to_the_largest_remainders(exact, rounded):
+    other = [2.0**16 if i == 0 else 0.0 for i in range(len(exact))]
+    rest = [np.roll(other, i) for i in range(1, len(exact))]
+    matrix = dense_matrix(np.array([exact, *rest]) / 2**16, total=2**16)
+    assert list(matrix.weights[0]) == rounded
+
+
+def test_rows_that_miss_1_by_a_little_are_scaled():
+    row = [0.9, 0.1 + 4e-10]
+    first = dense_matrix([row, [0.0, 1.0]], total=2**48).weights[0]
+    for weight, p in zip(first, row, strict=True):
+        assert abs(weight - 2**48 * Fraction(p) / sum(map(Fraction, row))) < 2
+
+
 def test_the_largest_ratio_within_a_column_is_epsilon():
     matrix = Dense(((40000, 25536), (10000, 55536)))
     assert matrix.epsilon == pytest.approx(math.log(4), abs=1e-15)
@@ -84,6 +108,8 @@ HALF = ((2**15, 2**15), (2**15, 2**15))
         (lambda: Dense(((2**16,), (2**16,))), "cannot be told apart by 1 reportable codes"),
         (lambda: dense_matrix([[0.5, 0.4], [0.1, 0.9]]), "row 0 sums to 0.9, not 1"),
         (lambda: dense_matrix([[1.5, -0.5], [0, 1]]), "P[0, 1] = -0.5 is negative"),
+        (lambda: dense_matrix([[0, 1], [1.5, -0.5]]), "P[1, 1] = -0.5 is negative"),
+        (lambda: dense_matrix([[0.5, 0.5], [0.6, 0.5]]), "row 1 sums to 1.1, not 1"),
         (lambda: dense_matrix([[math.nan, 1], [0, 1]]), "not a finite number"),
         (lambda: dense_matrix([0.5, 0.5]), "2 dimensions, not 1"),
         (lambda: dense_matrix([[1, 0], [1]]), "rows of numbers, all of the same length"),

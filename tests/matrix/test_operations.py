@@ -1,9 +1,13 @@
 """What every matrix must do, whatever its kind, against its weights written out."""
 
+import json
+
 import numpy as np
 import pytest
 
 from mdrr.matrix import Banded, Dense, Subset, banded_matrix, dense_matrix, subset_matrix
+from mdrr.matrix.written import weights_of
+from mdrr.respondent import draw
 from tests.cases import banded, uneven
 
 WIDE = dense_matrix([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]])  # two cells, four codes
@@ -14,10 +18,10 @@ EXAMPLES = {
     "dense with more codes": WIDE,
     "dense with a code nobody reports": Dense(((40000, 25536, 0), (25536, 40000, 0))),
     "banded": Banded(5, width=2, low=4001, total=2**16),
-    "banded by ε": banded_matrix(16, epsilon=1.0),
+    "banded by epsilon": banded_matrix(16, epsilon=1.0),
     "banded without width": banded_matrix(7, epsilon=2.0, width=0),
     "subset": Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16),
-    "subset by ε": subset_matrix(12, epsilon=1.0),
+    "subset by epsilon": subset_matrix(12, epsilon=1.0),
     "subset of few": subset_matrix(60, epsilon=2.0),
 }
 
@@ -58,5 +62,25 @@ def test_no_unbiased_inverse_has_less_variance_when_all_cells_are_equally_likely
 
 
 @pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
+def test_people_of_all_cells_are_drawn_at_once_as_one_by_one(matrix):
+    rng = np.random.default_rng(6)
+    true = rng.integers(matrix.cells, size=200)
+    u = rng.integers(matrix.total, size=200, dtype=np.uint64)
+    codes = matrix.draw(true, u)
+    assert codes.dtype.kind == "u"
+    fields = matrix.to_dict()
+    assert codes.tolist() == [draw(fields, int(t), int(x)) for t, x in zip(true, u, strict=True)]
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
+def test_the_weights_come_back_from_the_probabilities(matrix):
+    found = weights_of(matrix)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, matrix.weights)
+
+
+@pytest.mark.parametrize("matrix", EXAMPLES.values(), ids=EXAMPLES)
 def test_a_matrix_is_read_back_by_its_class(matrix):
-    assert type(matrix).from_dict(matrix.to_dict()) == matrix
+    fields = matrix.to_dict()
+    assert type(matrix).from_dict(fields) == matrix
+    assert json.loads(json.dumps(fields)) == fields  # lists, no tuples

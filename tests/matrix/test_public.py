@@ -13,10 +13,11 @@ def test_every_operation_is_the_identity():
     values = np.random.default_rng(1).normal(size=(2, 5, 3))
     for operation in (THREE.solve, THREE.forward, THREE.backward, THREE.scores):
         np.testing.assert_array_equal(operation(values), values)
+    assert THREE.solve(np.array([3, 0, 1])).dtype == np.float64
     np.testing.assert_array_equal(THREE.likelihood(np.array([2, 0])), np.eye(3)[[2, 0]])
-    np.testing.assert_array_equal(
-        THREE.draw(np.array([2, 0, 1]), np.zeros(3, np.uint64)), [2, 0, 1]
-    )
+    drawn = THREE.draw(np.array([2, 0, 1]), np.zeros(3, np.uint64))
+    np.testing.assert_array_equal(drawn, [2, 0, 1])
+    assert drawn.dtype == np.uint64
 
 
 def test_it_is_outside_epsilon_and_draws_nothing():

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from mdrr.errors import MatrixError
 from mdrr.matrix import Subset, constant_matrix, matrix_from_dict, subset_matrix
-from mdrr.matrix.differences import Shape, shapes
+from mdrr.matrix.differences import Shape, _primes, hyperplane, shapes
+from mdrr.matrix.protocol import LEAST_EPSILON
+from mdrr.matrix.subset import best_shape
 from mdrr.respondent import draw
 
 FANO = Subset(6, codes=7, block=(1, 2, 4), low=6000, total=2**16)
@@ -49,6 +51,23 @@ def test_epsilon_is_what_the_weights_say_and_at_most_what_was_asked(cells, epsil
         ratios = matrix.weights.max(axis=0) / matrix.weights.min(axis=0)
         assert math.isclose(matrix.epsilon, math.log(ratios.max()), rel_tol=1e-9)
         assert matrix_from_dict(matrix.to_dict()) == matrix
+
+
+@pytest.mark.parametrize("cells", [2, 7, 10, 30, 57])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0, 3.0, 4.5])
+def test_the_best_shape_is_the_first_of_least_variance(cells, epsilon):
+    single = Shape(cells, 1, 0).rare_variance(epsilon)
+    fit = [s for s in shapes() if s.codes >= cells and s.rare_variance(epsilon) < single]
+    wanted = min(fit, key=lambda s: s.rare_variance(epsilon), default=None)
+    assert best_shape(cells, epsilon) == wanted
+
+
+def test_sets_are_as_long_and_as_much_better_as_was_asked():
+    best = best_shape(60, 1.0)
+    assert best_shape(60, 1.0, most_codes=best.codes) == best
+    assert best_shape(60, 1.0, least_gain=0.99) is None
+    assert subset_matrix(60, epsilon=1.0, most_codes=60).kind == "constant"
+    assert subset_matrix(60, epsilon=1.0, least_gain=0.99).kind == "constant"
 
 
 @pytest.mark.parametrize(("cells", "epsilon"), [(60, 1.0), (135, 2.0)])
@@ -98,3 +117,23 @@ def test_an_epsilon_that_cannot_be_sampled_is_refused(epsilon):
 def test_an_epsilon_too_small_to_tell_anything_is_refused_in_words():
     with pytest.raises(MatrixError, match="spend a larger ε"):
         subset_matrix(12, epsilon=1e-9).scores(np.eye(12))
+
+
+def test_the_smallest_epsilon_that_can_be_sampled():
+    assert subset_matrix(4, epsilon=LEAST_EPSILON).epsilon <= LEAST_EPSILON
+
+
+def test_blocks_stay_what_they_are():
+    """Designs hold them: another block of the same numbers would be another design."""
+    assert hyperplane.__wrapped__(3, 3) == (1, 2, 6, 12)
+
+
+def test_difference_sets_are_found_without_what_was_kept():
+    """Anew, since blocks are kept once they are found."""
+    assert _primes(30) == [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+    assert shapes.__wrapped__() == shapes()
+    for q, size in ((2, 3), (2, 5), (3, 3), (3, 4), (5, 3), (7, 3)):
+        block, v = hyperplane.__wrapped__(q, size), (q**size - 1) // (q - 1)
+        pairs = (q ** (size - 2) - 1) // (q - 1)
+        differences = Counter((x - y) % v for x in block for y in block if x != y)
+        assert differences == dict.fromkeys(range(1, v), pairs)

@@ -60,7 +60,9 @@ def test_a_constant_matrix_stays_constant_and_its_likelihood_is_the_whole_ones_a
     for code, part in enumerate(kept):
         whole[:, part] += dense_form(matrix)[:, code]
     np.testing.assert_allclose(seen.likelihood(np.arange(seen.cells)).T[kept], whole, atol=1e-15)
-    np.testing.assert_array_equal(seen.codes(np.arange(24, dtype=np.uint8)), kept)
+    codes = seen.codes(np.arange(24, dtype=np.uint8))
+    np.testing.assert_array_equal(codes, kept)
+    assert codes.dtype == np.int64
 
 
 @pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES)
@@ -129,3 +131,20 @@ def test_a_constant_matrix_of_any_size_is_seen_without_writing_it_out():
     assert huge.invert(huge.forward(np.eye(1, 2**10)[0])) == pytest.approx(np.eye(1, 2**10)[0])
     with pytest.raises(MatrixError, match="too many"):
         _ = Through(constant_matrix(2**40, epsilon=25.0), (2**20, 2**20), (0,)).scores
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, -1])
+@pytest.mark.parametrize("places", [(0, 2), (0, 1, 2)], ids=str)
+@pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES)
+def test_an_operation_works_on_each_line_along_an_axis(matrix, places, at):
+    seen = Through(matrix, SHAPE, places)
+    operations = [(seen.invert, seen.outcomes), (seen.score, seen.cells)]
+    operations += [(seen.mean, matrix.outcomes)]
+    if seen.likely:
+        operations += [(seen.forward, seen.cells), (seen.backward, seen.outcomes)]
+    for operation, size in operations:
+        shape = [2, 3, 5]
+        shape[at] = size
+        table = np.random.default_rng(11).normal(size=shape)
+        expected = np.apply_along_axis(operation, at, table)
+        np.testing.assert_allclose(operation(table, at), expected, atol=1e-10)
