@@ -281,21 +281,6 @@ def overview(book: Book, data: str) -> list[str]:
     return [*made, "", *winners]
 
 
-def headline(book: Book) -> list[str]:
-    """README's table: the paper's metric on Adult at the paper's budgets."""
-    made = [
-        "| total ε | the paper's best method | best of the peers | `plan` and `auto` |",
-        "|--:|--:|--:|--:|",
-    ]
-    for epsilon in (4.62, 10.69, 15.92, 21.89):
-        shown = []
-        for methods in (book.group("paper"), book.group("peer"), ["plan + auto"]):
-            best = book.best("adult", epsilon, "query", methods)
-            shown.append("–" if best is None else f"{best[0]:#.2g}")
-        made.append(f"| {epsilon:g} | {' | '.join(shown)} |")
-    return made
-
-
 def choices(grouped: dict[tuple[str, float, str], dict[int, Row]]) -> list[Row]:
     """`auto` over the best single method, each on the seeds that both were run with.
 

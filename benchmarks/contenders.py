@@ -13,6 +13,7 @@ from functools import cache
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ import mdrr
 from mdrr.burt import burt_tables
 from mdrr.estimation.raking import rake
 from mdrr.randomizer import randomize_codes
+from mdrr.source import SystemSource
 from mdrr.tallies import tally_codes
 
 EPSILON = 4.0
@@ -41,12 +43,11 @@ def adult(n: int) -> tuple[mdrr.Domain, list[np.ndarray]]:
 
 def limits(size: int) -> Iterator[tuple[str, Work, float]]:
     """What the machine can do at all: bytes copied, and bytes of keystream."""
-    from mdrr.source import SystemSource
-
     here, there = np.ones(size, np.uint8), np.empty(size, np.uint8)
     yield "copy of bytes", lambda: np.copyto(there, here), size
-    part = size // 16
-    yield "keystream on one core", lambda: SystemSource().read(part), part
+    source, part = SystemSource(), min(size, 2**20)
+    times = size // part
+    yield "keystream on one core", lambda: [source.read(part) and None for _ in range(times)], size
 
 
 def randomize(n: int) -> Iterator[tuple[str, Work, float]]:
@@ -68,7 +69,10 @@ def randomize(n: int) -> Iterator[tuple[str, Work, float]]:
     few = [[int(value) for value in column[: SOME // len(codes)]] for column in codes]
     values = sum(map(len, few))
     clients = [DEClient(epsilon, cells, lambda value: value) for cells, _, epsilon in kept]
+    system = SystemSource()
+    alone = SimpleNamespace(read=system.read, fill=system.fill)  # chunk after chunk, on one core
     yield "mdrr", lambda: randomize_codes(codes, design), n * len(codes)
+    yield "mdrr on one core", lambda: randomize_codes(codes, design, alone), n * len(codes)
     yield "numpy, PCG64", plain, n * len(codes)
     yield (
         "multi-freq-ldpy",
@@ -118,7 +122,14 @@ def frames(n: int) -> Iterator[tuple[str, Work, float]]:
         }
     )
     yield "codes", lambda: randomize_codes(codes, design), n
-    for name, frame in (("Polars Enum", polars), ("pandas Categorical", pandas), ("Arrow", arrow)):
+    for name, frame in (
+        ("Polars Enum", polars),
+        ("pandas Categorical", pandas),
+        ("Arrow dictionaries", arrow),
+        ("Polars Categorical", polars.cast(pl.Categorical)),
+        ("Polars text", polars.cast(pl.String)),
+        ("Arrow text", pa.table({c: arrow[c].cast(pa.string()) for c in arrow.column_names})),
+    ):
         yield name, lambda frame=frame: mdrr.randomize(frame, design), n
 
 

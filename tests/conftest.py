@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import ssl
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +14,15 @@ settings.register_profile(
     "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("same")
+
+# Reading the authorities that sign certificates takes every new client 40 ms, and there is nobody
+# here whom they could vouch for.
+ssl.create_default_context = cache(ssl.create_default_context)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark first: later another process would take some of its tests and start a cluster too."""
+    items.sort(key=lambda item: "engines" not in item.path.parts)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mdrr import counting
+from mdrr import counting, randomizer
 from mdrr.burt import blocks_of, burt_tables
 from mdrr.counting import by_address, distinct_rows
 
@@ -32,8 +32,9 @@ def burt_by_hand(columns, sizes, counts):
 def path(request, monkeypatch):
     """Every way to count the same rows."""
     most = 10**9 if request.param == "numpy" else 1
-    monkeypatch.setattr(counting, "_COMPILED", most)
-    monkeypatch.setattr(counting, "_CHUNK", 64)
+    monkeypatch.setattr(counting, "COMPILED", most)
+    monkeypatch.setattr(randomizer, "COMPILED", most)
+    monkeypatch.setattr(counting, "CHUNK", 64)
     monkeypatch.setattr(counting, "_workers", lambda: 2 if request.param == "two cores" else 1)
 
 
@@ -115,7 +116,7 @@ def test_small_tallies_load_no_compiler():
 
 
 def test_counting_goes_on_without_the_compiled_loops(monkeypatch):
-    monkeypatch.setattr(counting, "_COMPILED", 1)
+    monkeypatch.setattr(randomizer, "COMPILED", 1)
     monkeypatch.setitem(sys.modules, "mdrr.increments", None)
     assert counting.compiled(10) is None
     columns = rows_of(ADULT, 200)

@@ -162,8 +162,8 @@ def test_the_architecture_names_files_that_exist_and_the_tested_order():
     named = set(re.findall(r"`([\w/]+\.py)`", text))
     assert len(named) > 20
     assert [name for name in sorted(named) if not any(f.endswith("/" + name) for f in files)] == []
-    flow = text.split("errors · columns", 1)[1].split("```", 1)[0]
-    rooms = ["errors", "columns", *re.findall(r"\w+", re.sub(r"\(.*?\)", "", flow))]
+    flow = text.split("errors · display", 1)[1].split("```", 1)[0]
+    rooms = ["errors", "display", *re.findall(r"\w+", re.sub(r"\(.*?\)", "", flow))]
     assert rooms == [room for room in ORDER if room != "__main__"]
 
 
@@ -233,3 +233,16 @@ def test_a_name_that_is_gone_is_found():
     gone = "`mdrr.magic` `mdrr.plan` `tests/test_docs.py::test_none` `tests/none.py::test_x`"
     found = ["mdrr.magic", "tests/test_docs.py::test_none", "tests/none.py::test_x"]
     assert missing_names(gone) == found
+
+
+def test_commits_are_looked_at_with_the_projects_own_tools():
+    """Hooks run what `make check` runs, from .venv, and fetch nothing."""
+    yaml = pytest.importorskip("yaml")
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    hooks = config["repos"][0]["hooks"]
+    assert {hook["language"] for hook in hooks} == {"system"}
+    check = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ncheck:", 1)[1]
+    check = check.split("\n\n", 1)[0].replace("$(BIN)", ".venv/bin")
+    for hook in hooks:
+        assert " ".join(hook["entry"].split()[:2]) in check

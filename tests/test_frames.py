@@ -397,7 +397,9 @@ def categoricals(values, extra=()):
 
 @pytest.mark.parametrize("extra", [(), ("zzz",), ("x", "y")])
 @pytest.mark.parametrize("kind", ["pyarrow", "pandas", "categorical", "enum"])
-def test_codes_of_dictionaries_are_taken_in_any_order(kind, extra):
+@pytest.mark.parametrize("compiled", [1, 2**17])
+def test_codes_of_dictionaries_are_taken_in_any_order(kind, extra, compiled, monkeypatch):
+    monkeypatch.setattr("mdrr.randomizer.COMPILED", compiled)
     pl.Series(["someone", "else's", "category"], dtype=pl.Categorical)
     frame = categoricals(WORDS, [e for e in extra if e not in ("x", "y")])[kind]
     assert [c.tolist() for c in encode(frame, ORDER)] == AS_CODES
@@ -465,7 +467,7 @@ def test_dictionaries_of_many_labels(size):
 
 
 def test_long_columns_are_encoded_side_by_side(monkeypatch):
-    monkeypatch.setattr("mdrr.frames._SIDE_BY_SIDE", 1)
+    monkeypatch.setattr("mdrr.frames.AT_ONCE", 0)
     assert [c.tolist() for c in encode(pl.DataFrame(PEOPLE), MIXED)] == [
         CODES[name] for name in MIXED.names
     ]

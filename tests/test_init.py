@@ -3,6 +3,7 @@
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,5 @@ def test_the_version_is_the_distributions():
     from importlib.metadata import version
 
     assert mdrr.__version__ == version("mdrr")
+    cited = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {mdrr.__version__}\n" in cited

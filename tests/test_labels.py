@@ -158,6 +158,17 @@ def test_a_dictionary_may_list_what_nobody_answered():
     assert encode_column(pa.array(categorical), SIZE).tolist() == [0, 1]
 
 
+def test_dictionaries_of_one_attribute_are_not_taken_for_each_other():
+    """What a dictionary's words are is remembered, for the same words and attribute alone."""
+    for words in (["s", "m", "l"], ["l", "m", "s"], ["m", "l"], ["s", "m", "l"]):
+        column = pa.DictionaryArray.from_arrays(pa.array(range(len(words))), words)
+        assert [SIZE.categories[code] for code in encode_column(column, SIZE)] == words
+    yes = pa.DictionaryArray.from_arrays([0], pa.array([True]))
+    assert encode_column(yes, Attribute("x", (False, True))).tolist() == [1]
+    with pytest.raises(SchemaError, match="'x' holds"):  # though (0, 1) == (False, True)
+        encode_column(yes, Attribute("x", (0, 1)))
+
+
 def test_codes_and_labels_are_inverse_and_null_is_nobody():
     for attribute in (SIZE, ROOMS, OWNS, AGE):
         codes = np.array([*range(attribute.size), -1])

@@ -21,10 +21,10 @@ from tests.cases import designs, domain_of
 ADULT = mdrr.datasets.adult_domain()
 PEOPLE = encode(mdrr.datasets.adult(), ADULT)
 FOUR = {
-    "independent": independent(ADULT, epsilon=4.0),
-    "sampled": sampled(ADULT, 2, epsilon=4.0),
-    "joint": joint(ADULT.project(ADULT.names[-4:]), epsilon=4.0),
-    "planned": mdrr.plan(ADULT, n=len(PEOPLE[0]), epsilon=4.0).design,
+    "independent": lambda: independent(ADULT, epsilon=4.0),
+    "sampled": lambda: sampled(ADULT, 2, epsilon=4.0),
+    "joint": lambda: joint(ADULT.project(ADULT.names[-4:]), epsilon=4.0),
+    "planned": lambda: mdrr.plan(ADULT, n=len(PEOPLE[0]), epsilon=4.0).design,
 }
 
 
@@ -47,7 +47,7 @@ def unrandomized(design, codes, seed=0):
 
 @pytest.mark.parametrize("name", FOUR)
 def test_true_records_of_adult_are_doubted_and_their_reports_are_not(name):
-    design = FOUR[name]
+    design = FOUR[name]()
     codes = [PEOPLE[ADULT.index(a)] for a in design.domain.names]
     found = doubts(unrandomized(design, codes), design)
     assert found

@@ -15,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 AFTERWARDS = """
 import importlib.util
 assert importlib.util.find_spec("pytest") is None, "dev tools are installed: this shows nothing"
-assert people.shape == (32_561, 8)
+assert people.shape == (32_561, 3)
 assert type(reports) is type(people) and len(reports) == len(people)
-assert design.epsilon <= 4
+assert design.epsilon <= 2
 assert tally.n == len(people)
 values = estimate.table("sex", "income").values
 assert values.shape == (2, 2) and values.min() >= 0 and abs(values.sum() - 1) < 1e-9
 count = estimate.count({"sex": ["Female"], "income": [">50K"]})
 assert count.low <= count.value <= count.high
-assert estimate.sample(10_000).shape == (10_000, 8)
+assert estimate.sample(10_000).shape == (10_000, 3)
 assert mdrr.Design.from_json(design.to_json()) == design
 print("quick start: done")
 """

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _HOMES = {
     name: home
     for home, names in {
+        "auditing": "Audit audit",
         "clustering": "cluster",
         "dependence": "Dependences dependences",
         "design": "Cluster Design Questionnaire",
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from mdrr import plots as plots
     from mdrr import privacy as privacy
     from mdrr import theory as theory
+    from mdrr.auditing import Audit as Audit
+    from mdrr.auditing import audit as audit
     from mdrr.clustering import cluster as cluster
     from mdrr.dependence import Dependences as Dependences
     from mdrr.dependence import dependences as dependences

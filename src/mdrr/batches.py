@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from mdrr.columns import require
 from mdrr.errors import MdrrError, SchemaError
-from mdrr.labels import need_columns, wrap
+from mdrr.labels import is_arrow, names_of, need_columns, wrap
 
 T = TypeVar("T")
 
@@ -22,8 +22,7 @@ ROWS = 1 << 18
 
 def is_reader(frame: Any) -> bool:
     """Whether this is an Arrow reader, which gives record batches once."""
-    kind = type(frame)
-    return kind.__name__ == "RecordBatchReader" and kind.__module__.startswith("pyarrow")
+    return is_arrow(frame, "RecordBatchReader")
 
 
 def is_relation(frame: Any) -> bool:
@@ -31,9 +30,14 @@ def is_relation(frame: Any) -> bool:
     return not is_reader(frame) and bool(wrap(frame).implementation.is_duckdb())
 
 
+def is_polars(frame: Any) -> bool:
+    """Whether this is a frame of Polars."""
+    return not is_reader(frame) and bool(wrap(frame).implementation.is_polars())
+
+
 def column_names(frame: Any) -> list[str]:
     """The columns of a frame or reader."""
-    return list(frame.schema.names if is_reader(frame) else wrap(frame).collect_schema().names())
+    return list(frame.schema.names) if is_reader(frame) else names_of(frame)
 
 
 def in_batches(frame: Any, wanted: Sequence[str]) -> Iterator[Any] | None:

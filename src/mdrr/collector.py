@@ -226,7 +226,10 @@ def fetch(link: Link, client: Any) -> Asked:
     except (ValueError, RecursionError):
         raise CollectorError(f"{link.base} is no collector: it did not answer in JSON") from None
     if reply.status_code == 404:
-        raise CollectorError(f"{link.base} has no survey {link.survey}. Check the link")
+        raise CollectorError(
+            f"{link.base} has no survey {link.survey}. Check the link, its port too, and that the "
+            "server there serves the survey's database"
+        )
     if reply.status_code != 200:
         raise CollectorError(said(reply.status_code, fields))
     return Asked.from_dict(fields, link)

@@ -11,20 +11,17 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.randomizer import Codes, cells_of, smallest_unsigned
+from mdrr.randomizer import COMPILED, Codes, cells_of, compiled, smallest_unsigned
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
-_CHUNK = 1 << 15
+CHUNK = 1 << 15
 """Rows counted at a time: their packed codes stay in the processor's cache."""
-_COMPILED = 1 << 17
-"""Rows from which on compiled loops pay for being loaded."""
 MOST_ADDRESSES = 2**24
 """The most counters of a table: 128 MB."""
 _SPARSE = 4
@@ -48,13 +45,13 @@ def count_blocks(
     cells = [math.prod(sizes[j] for j in block) for block in blocks]
     widths = [1 if b == c else cells[c] for b, c in pairs]
     weights = None if counts is None else counts.astype(np.int64, copy=False)
-    add, small = _adder(rows), _smallest(doubled * max(cells))
+    add, small = _adder(rows), smallest_address(doubled * max(cells))
 
     def part(start: int, stop: int) -> list[Integers]:
         lengths = [doubled * cells[b] * width for (b, _), width in zip(pairs, widths, strict=True)]
         tables = [np.zeros(length, dtype=np.int64) for length in lengths]
-        for at in range(start, stop, _CHUNK):
-            here = slice(at, min(at + _CHUNK, stop))
+        for at in range(start, stop, CHUNK):
+            here = slice(at, min(at + CHUNK, stop))
             packed = [
                 cells_of([columns[j][here] for j in b], [sizes[j] for j in b], small)
                 for b in blocks
@@ -68,7 +65,7 @@ def count_blocks(
                 add(table, firsts[b], packed[c] if nothing is None else nothing, width, some)
         return tables
 
-    workers = max(min(_workers(), rows // _COMPILED), 1)
+    workers = max(min(_workers(), rows // COMPILED), 1)
     cuts = [rows * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, rows)
@@ -79,7 +76,7 @@ def count_blocks(
     return first
 
 
-def _smallest(cells: int) -> type[np.integer[Any]]:
+def smallest_address(cells: int) -> type[np.integer[Any]]:
     """A small type for numbers of cells. The loops are compiled for these three alone."""
     return np.uint16 if cells <= 2**16 else np.uint32 if cells <= 2**32 else np.int64
 
@@ -105,16 +102,6 @@ def _adder(rows: int) -> Callable[[Integers, Codes, Codes, int, Integers | None]
             loops.weigh_pairs(table, first, second, width, weights)
 
     return add_fast
-
-
-def compiled(rows: int) -> Any:
-    """The compiled loops if there are so many rows that loading them pays, and if they load."""
-    if rows < _COMPILED:
-        return None
-    try:
-        return import_module("mdrr.increments")
-    except ImportError:
-        return None
 
 
 @cache
@@ -158,9 +145,9 @@ def distinct_rows(
 def count_rows(table: Integers, columns: Sequence[Codes], sizes: Sequence[int], rows: int) -> None:
     """Add rows to a table that has a cell for every row that can occur; so many come in all."""
     add = _adder(rows)
-    for at in range(0, len(columns[0]), _CHUNK):
-        here = [column[at : at + _CHUNK] for column in columns]
-        cells = cells_of(here, sizes, _smallest(len(table)))
+    for at in range(0, len(columns[0]), CHUNK):
+        here = [column[at : at + CHUNK] for column in columns]
+        cells = cells_of(here, sizes, smallest_address(len(table)))
         add(table, cells, np.zeros_like(cells), 1, None)
 
 

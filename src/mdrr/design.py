@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from mdrr.display import design_html
 from mdrr.domain import Domain
 from mdrr.errors import DesignError
 from mdrr.matrix import TOTALS, Matrix, Public, matrix_from_dict
@@ -180,6 +181,9 @@ class Design:
             f"<Design {self.fingerprint[:12]}: {len(self.domain)} attributes, "
             f"{asked} questionnaire{'s' if asked > 1 else ''}, ε = {self.epsilon:.4g}>"
         )
+
+    def _repr_html_(self) -> str:
+        return design_html(self)
 
     def _ordered(self, questionnaire: Questionnaire) -> Questionnaire:
         """The same questionnaire with attributes and clusters in the domain's order."""

@@ -19,6 +19,7 @@ from mdrr.attribute import Label as Label
 from mdrr.attribute import bin_labels as bin_labels
 from mdrr.attribute import edge_text as edge_text
 from mdrr.attribute import known as known
+from mdrr.display import domain_html
 from mdrr.errors import SchemaError, did_you_mean
 
 
@@ -48,6 +49,9 @@ class Domain:
     def __repr__(self) -> str:
         sizes = (f"{name} ({size})" for name, size in zip(self.names, self.shape, strict=True))
         return f"<Domain: {shorten(', '.join(sizes), 120, placeholder=' …')}>"
+
+    def _repr_html_(self) -> str:
+        return domain_html(self)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

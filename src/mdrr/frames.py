@@ -9,24 +9,31 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from mdrr.batches import as_reader, column_names, each_batch, in_batches, is_reader, is_relation
-from mdrr.columns import is_spark, require
+from mdrr.batches import (
+    as_reader,
+    column_names,
+    each_batch,
+    in_batches,
+    is_polars,
+    is_reader,
+    is_relation,
+)
+from mdrr.columns import BACKENDS, is_spark, require
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import as_arrow, dictionary_columns, encode_column, read_frame, wrap
-from mdrr.randomizer import Codes, Reports, randomize_codes
+from mdrr.labels import ABSENT, as_arrow, dictionary_columns, encode_column, read_frame, wrap
+from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
 from mdrr.report_frames import FINGERPRINT, report_codes, report_names, report_table, text_columns
 from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally, tally_batches, tally_codes, tally_responses
 
-_SIDE_BY_SIDE = 1 << 17
-"""Rows from which on columns are worked on side by side."""
 _UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32"}
 
 T = TypeVar("T")
@@ -46,12 +53,13 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
         >>> encode(pl.DataFrame({"sex": ["M", "M"], "smokes": ["no", "yes"]}), domain)
         [array([0, 1], dtype=uint8), array([1, 1], dtype=uint8)]
     """
-    native = read_frame(frame, domain.names)
+    columns, rows = read_frame(frame, domain.names)
 
     def codes(attribute: Attribute) -> Codes:
-        return encode_column(native[attribute.name], attribute)
+        return encode_column(columns[attribute.name], attribute)
 
-    return _side_by_side(codes, domain.attributes, len(native))
+    quick = rows <= AT_ONCE or dictionary_columns(frame).issuperset(domain.names)
+    return _side_by_side(codes, domain.attributes, quick)
 
 
 def randomize(
@@ -84,10 +92,10 @@ def randomize(
         reports = randomize_codes(encode(frame, domain), design, source)
         return report_table(reports, design, dictionaries)
 
+    if is_relation(people) or is_polars(people):  # text is text again there, and small until then
+        dictionaries |= text_columns(design)
     if streamed is None:
         return _like(people, reported(people), design, keep_index)
-    if is_relation(people):  # text is text again there, and small until then
-        dictionaries |= text_columns(design)
     tables = each_batch(streamed, reported)
     if is_reader(people):
         return as_reader(tables)
@@ -153,8 +161,16 @@ def tally(
     streamed = in_batches(reports, report_names(column_names(reports), design))
     if streamed is not None:
         codes = each_batch(streamed, lambda batch: report_codes(batch, design))
-        return tally_batches(codes, design, keep=keep, sample=sample)
-    return tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
+        found = tally_batches(codes, design, keep=keep, sample=sample)
+    else:
+        found = tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
+    return replace(found, library=_library(reports))
+
+
+def _library(frame: Any) -> str | None:
+    """The library of a frame, if `make_frame` can make frames of it."""
+    name = type(frame).__module__.partition(".")[0]
+    return name if name in BACKENDS else None
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
@@ -169,8 +185,8 @@ def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
         >>> infer_domain(pl.DataFrame({"n": [10, 9, 10]})).attribute("n").categories
         (9, 10)
     """
-    native = read_frame(frame, None if columns is None else tuple(columns))
-    return Domain(tuple(_occurring(native[name], name) for name in native.columns))
+    held, _ = read_frame(frame, None if columns is None else tuple(columns))
+    return Domain(tuple(_occurring(column, name) for name, column in held.items()))
 
 
 def _occurring(column: Any, name: str) -> Attribute:
@@ -187,24 +203,50 @@ def _occurring(column: Any, name: str) -> Attribute:
 
 
 def _polars(table: Any, schema: Any) -> Any:
-    """A PyArrow table as a Polars frame; dictionaries as Enum where the people have Enum."""
+    """A PyArrow table as a Polars frame; dictionaries as what the people have, else as text."""
     nw, pl = require("narwhals", "frames"), require("polars", "frames")
     pa = require("pyarrow", "frames")
 
     def series(name: str) -> Any:
         column = as_arrow(table[name], name)
-        if not (schema.get(name) == nw.Enum and pa.types.is_dictionary(column.type)):
+        if not pa.types.is_dictionary(column.type):
             return pl.Series(name, column)
-        kind = pl.Enum(column.dictionary.to_pylist())
-        codes = pl.Series(name, column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
-        return codes.cat.to(kind) if hasattr(codes.cat, "to") else codes.cast(kind)
+        words = column.dictionary.to_pylist()
+        given, kind = schema.get(name), pl.String
+        if given in (nw.Enum, nw.Categorical):
+            kind = pl.Enum(words) if given == nw.Enum else pl.Categorical
+        codes = pl.Series(column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
+        return pl.Series(name, words, kind)[codes]
 
-    return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows))
+    quick = all(schema.get(name) in (nw.Enum, nw.Categorical) for name in table.column_names)
+    return pl.DataFrame(
+        _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
+    )
 
 
-def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], rows: int) -> list[T]:
-    """Work on columns, on all cores where they are long."""
-    if rows < _SIDE_BY_SIDE:
+def _pandas(table: Any) -> Any:
+    """A PyArrow table as a pandas frame; dictionaries as categoricals."""
+    pd, pa = require("pandas", "pandas"), require("pyarrow", "frames")
+    # Whole numbers and booleans stay what they are where some people were not asked.
+    nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+
+    def series(name: str) -> Any:
+        column = as_arrow(table[name], name)
+        if not pa.types.is_dictionary(column.type):
+            return column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+        indices = column.indices.fill_null(ABSENT) if column.null_count else column.indices
+        codes = indices.to_numpy(zero_copy_only=False)
+        kind = pd.CategoricalDtype(column.dictionary.to_pandas())
+        return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
+
+    quick = all(map(pa.types.is_dictionary, table.schema.types))
+    columns = _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
+    return pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
+
+
+def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool) -> list[T]:
+    """Work on columns, on all cores unless it is done sooner than cores could start."""
+    if quick:
         return [work(column) for column in columns]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(work, columns))
@@ -212,7 +254,7 @@ def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], rows: int) -
 
 def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in."""
-    nw, pa = require("narwhals", "frames"), require("pyarrow", "frames")
+    nw = require("narwhals", "frames")
     wrapped = wrap(people)
     if is_relation(people):
         return require("duckdb", "duckdb").from_arrow(table)
@@ -221,11 +263,7 @@ def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
         return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame
     if not wrapped.implementation.is_pandas():
         return table
-    pd = require("pandas", "pandas")
-    # Whole numbers and booleans stay what they are where some people were not asked.
-    nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    holed = {field.type for field in table.schema if table[field.name].null_count}
-    frame = table.to_pandas(types_mapper=lambda t: nullable.get(t) if t in holed else None)
+    frame = _pandas(table)
     if keep_index:
         frame.index = people.index
     frame.attrs[FINGERPRINT] = design.fingerprint

@@ -8,6 +8,7 @@ their codes are taken as they are and no row's label is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from mdrr.columns import require
 from mdrr.counting import typed
 from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
-from mdrr.randomizer import Codes, smallest_unsigned
+from mdrr.randomizer import Codes, compiled, smallest_unsigned
 
 _MOST_WORDS = 2**16
 """The most labels in a dictionary that are looked up before those that occur are known."""
+_FEW_WORDS = 2**8
 ABSENT = -1
 """Stands where a column has no label."""
 _UNKNOWN = -2
@@ -185,14 +187,12 @@ def _dictionary_of(column: Any) -> Any:
         physical = native.to_physical()
         if (most := physical.max() or 0) > _MOST_WORDS:
             return None
-        every = type(native)(range(most + 1), dtype=physical.dtype).cat.to(native.dtype)
-        codes, labels = (
-            physical.to_numpy(),
-            every.cast(require("polars", "frames").String).to_arrow(),
-        )
+        pl = require("polars", "frames")
+        every = pl.Series(np.arange(most + 1, dtype=np.uint32)).cast(physical.dtype)
+        codes, labels = physical.to_numpy(), every.cat.to(native.dtype).cast(pl.String).to_arrow()
     else:
         return None
-    if codes.min(initial=0) < 0:
+    if codes.dtype.kind == "i" and codes.min(initial=0) < 0:
         return None
     return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
 
@@ -222,17 +222,28 @@ def wrap(frame: Any) -> Any:
         raise
 
 
-def read_frame(frame: Any, wanted: tuple[str, ...] | None) -> Any:
-    """The wanted columns in memory, or an error naming the one that is missing."""
-    nw = require("narwhals", "frames")
-    wrapped = wrap(frame)
-    need_columns("the frame", wrapped.collect_schema().names(), wanted or ())
-    if wanted is not None:
-        wrapped = wrapped.select(*wanted)
-    native = wrapped.collect() if isinstance(wrapped, nw.LazyFrame) else wrapped
-    if len(native) == 0:
+def is_arrow(frame: Any, kind: str = "Table") -> bool:
+    """Whether this is a PyArrow table, or another kind of PyArrow's."""
+    given = type(frame)
+    return given.__name__ == kind and given.__module__.startswith("pyarrow")
+
+
+def names_of(frame: Any) -> list[str]:
+    """The names of a frame's columns."""
+    return list(frame.column_names if is_arrow(frame) else wrap(frame).collect_schema().names())
+
+
+def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any], int]:
+    """The wanted columns in memory and their rows, or an error naming the one that is missing."""
+    names = names_of(frame)
+    need_columns("the frame", names, wanted or ())
+    if not is_arrow(frame):
+        frame = wrap(frame)
+        if isinstance(frame, require("narwhals", "frames").LazyFrame):
+            frame = frame.select(*(names if wanted is None else wanted)).collect()
+    if len(frame) == 0:
         raise SchemaError("the frame has no rows: there is nobody to read")
-    return native
+    return {name: frame[name] for name in (names if wanted is None else wanted)}, len(frame)
 
 
 def dictionary_columns(frame: Any) -> set[str]:
@@ -282,7 +293,7 @@ def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
     if arrow.null_count or not require("pyarrow", "frames").types.is_dictionary(arrow.type):
         return None
     words, size = arrow.dictionary, attribute.size
-    by_word, kind = _positions(words, attribute), smallest_unsigned(size)
+    by_word, kind = _word_positions(words, attribute), smallest_unsigned(size)
     indices = arrow.indices.to_numpy(zero_copy_only=False)
     if np.array_equal(by_word, np.arange(len(words))):
         same = indices.dtype.itemsize == kind.itemsize
@@ -290,9 +301,10 @@ def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
     unknown = by_word < 0
     kind = smallest_unsigned(size + 1)
     of_word = np.where(unknown, size, by_word).astype(kind)
-    if len(words) <= 256 and kind.itemsize == 1:  # one byte to another, which Python does fastest
-        table = of_word.tobytes().ljust(256)
-        codes = np.frombuffer(indices.astype(np.uint8).tobytes().translate(table), np.uint8)
+    loops = compiled(len(indices))
+    if loops:
+        codes = np.empty(len(indices), kind)
+        loops.look_up(codes, of_word, indices)
     else:
         codes = of_word[indices]
     if unknown.any() and codes.max(initial=0) == size:
@@ -305,7 +317,7 @@ def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger
     if require("pyarrow", "frames").types.is_dictionary(arrow.type):
         words = arrow.dictionary
         indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        by_word = np.append(_positions(words, attribute), _signed(attribute)(ABSENT))
+        by_word = np.append(_word_positions(words, attribute), _signed(attribute)(ABSENT))
         codes = np.asarray(by_word[indices])
         # A dictionary may list labels that no row has: they are nobody's answer, and no error.
     else:
@@ -317,6 +329,23 @@ def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger
     return codes
 
 
+def _word_positions(words: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
+    """`_positions` of a dictionary, kept for few words: the next batch has the same."""
+    if len(words) > _FEW_WORDS:
+        return _positions(words, attribute)
+    labels = type(
+        attribute.categories[0]
+    ).__name__  # 1 == True, though one is no answer to the other
+    return _kept_positions(tuple(words.to_pylist()), words.type, attribute, labels)
+
+
+@lru_cache(maxsize=1024)
+def _kept_positions(
+    words: tuple[Any, ...], kind: Any, attribute: Attribute, _: str
+) -> npt.NDArray[np.signedinteger[Any]]:
+    return _positions(require("pyarrow", "frames").array(words, kind), attribute)
+
+
 def _positions(labels: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
     pa, compute = require("pyarrow", "frames"), require("pyarrow.compute", "frames")
     labels = _comparable(labels, attribute)
@@ -326,7 +355,8 @@ def _positions(labels: Any, attribute: Attribute) -> npt.NDArray[np.signedintege
         categories = [c if bounds.min <= c <= bounds.max else None for c in categories]
     known_labels = pa.array(categories, labels.type)
     found = compute.index_in(labels, value_set=known_labels, skip_nulls=True)
-    found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
+    if found.null_count:
+        found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
     return np.asarray(found.to_numpy(zero_copy_only=False)).astype(_signed(attribute))
 
 

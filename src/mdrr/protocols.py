@@ -167,7 +167,7 @@ def _budgets(
     share = p_of(epsilon, domain.shape) if epsilon is not None else p
     assert share is not None
     budgets = [sum(epsilon_of(share, domain.attribute(n).size) for n in names) for names in groups]
-    over = 0.0 if epsilon is None else max(sum(budgets) - float(epsilon), 0.0)
+    over = 0.0 if epsilon is None else max(math.fsum(budgets) - float(epsilon), 0.0)
     return [budget - over for budget in budgets]
 
 
@@ -179,7 +179,7 @@ def _constant(cells: int, p: float | None, budget: float) -> Matrix:
 
 
 def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[str, ...]]:
-    """Clusters as tuples in the domain's order, or an error when they are no partition.
+    """Clusters as tuples, attributes in the domain's order, or an error if they are no partition.
 
     Of the attributes that are not public; a public one may stand alone, which says nothing new.
     """
@@ -204,8 +204,7 @@ def _partition(domain: Domain, clusters: Iterable[Iterable[str]]) -> list[tuple[
     left = [name for name in domain.private if not held[name]]
     if left:
         raise DesignError(f"no cluster holds {known(left)}; add each, alone if need be")
-    groups = [names for names in groups if names[0] not in domain.public]
-    return sorted(groups, key=lambda names: domain.index(names[0]))
+    return [names for names in groups if names[0] not in domain.public]
 
 
 def sampled(

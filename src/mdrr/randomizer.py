@@ -4,32 +4,52 @@ Record i uses bytes [i·k, (i+1)·k) of the stream, with k the design's `record_
 in which `respond` reads them. How the records are cut into chunks changes nothing.
 
 Chunks are small enough to stay in the processor's cache. From the system's source each draws bytes
-under a key of its own, so that chunks need not wait for each other and all cores work.
+under a key of its own, so that chunks need not wait for each other and all cores work. Many records
+are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the reports are the same.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.design import Cluster, Design
+from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError, SchemaError
+from mdrr.matrix import Constant, Matrix
 from mdrr.respondent import draw_bytes
 from mdrr.source import Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 21
+"""Bytes of the stream that a chunk of people uses: they fit a cache, and threads seldom meet."""
 _EACH = 1 << 10
 """People that a chunk has at least for each questionnaire of the design."""
 _LARGEST = 1 << 21
+AT_ONCE = 1 << 18
+"""The most rows that one core works on alone: those of a batch, while others read the next."""
+COMPILED = 1 << 17
+"""Rows from which on compiled loops pay for being loaded."""
+
+
+def compiled(rows: int) -> Any:
+    """The compiled loops if there are so many rows that loading them pays, and if they load."""
+    if rows < COMPILED:
+        return None
+    try:
+        return import_module("mdrr.increments")
+    except ImportError:
+        return None
 
 
 def smallest_unsigned(size: int) -> np.dtype[Any]:
@@ -45,11 +65,17 @@ def smallest_unsigned(size: int) -> np.dtype[Any]:
 class Batch:
     """The reports of those who got one questionnaire.
 
-    `rows: int (k,)` says whose they are, `codes` holds one `unsigned (k,)` array per cluster.
+    `asked: int (k,)` says whose they are; None if they are everybody's, in order. `codes` holds
+    one `unsigned (k,)` array per cluster.
     """
 
-    rows: npt.NDArray[np.int64]
+    asked: npt.NDArray[np.int64] | None
     codes: tuple[Codes, ...]
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Whose the reports are, `(k,)`."""
+        return np.arange(len(self.codes[0])) if self.asked is None else self.asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +115,35 @@ def randomize_codes(
     if len(codes) != len(domain):
         raise SchemaError(f"{len(codes)} columns of codes for {len(domain)} attributes")
     columns = code_columns(codes, domain.names, domain.shape, SchemaError)
-    n = len(columns[0])
-    size = min(max(_CHUNK, _EACH * len(design.questionnaires)), _LARGEST)
+    n, asked = len(columns[0]), [_draws(q, design) for q in design.questionnaires]
+    size = max(_CHUNK // max(design.record_bytes, 1), _EACH * (len(asked) - 1), 1)
+    size, loops = min(size, _LARGEST), compiled(n)
+    whole = _room(asked[0], n if len(asked) == 1 else 0)
+    rooms: list[npt.NDArray[np.uint8]] = []
 
     def part(start: int) -> list[Batch]:
-        batches = _chunk([column[start : start + size] for column in columns], design, source)
-        return [Batch(batch.rows + start, batch.codes) for batch in batches]
+        some = [column[start : start + size] for column in columns]
+        room = rooms.pop() if rooms else np.empty(size * design.record_bytes, np.uint8)
+        stream = _filled(room, source, len(some[0]), design.record_bytes)
+        if len(asked) == 1:
+            _draw(some, stream, asked[0], [codes[start : start + size] for codes in whole], loops)
+            rooms.append(room)
+            return []
+        batches = []
+        for rows, draws in zip(_dealt(stream, design), asked, strict=True):
+            codes = _room(draws, len(rows))
+            _draw([column[rows] for column in some], stream[rows], draws, codes, loops)
+            batches.append(Batch(rows + start, codes))
+        return batches
 
     starts = range(0, max(n, 1), size)
-    if len(starts) > 1 and isinstance(source, SystemSource):
+    if n > AT_ONCE and isinstance(source, SystemSource):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             parts = list(pool.map(part, starts))
     else:
         parts = [part(start) for start in starts]
-    joined = (_joined(batches) for batches in zip(*parts, strict=True))
-    return Reports(design.fingerprint, n, tuple(joined))
+    joined = tuple(map(_joined, zip(*parts, strict=True)))
+    return Reports(design.fingerprint, n, joined or (Batch(None, whole),))
 
 
 def code_columns(
@@ -116,7 +156,8 @@ def code_columns(
             raise error(f"the codes of {name!r} are not a column of integers")
         if len(array) != len(arrays[0]):
             raise error(f"the codes of {name!r} have another length than those of {names[0]!r}")
-        if len(array) and (array.min() < 0 or array.max() >= size):
+        negative = array.dtype.kind == "i" and array.min(initial=0) < 0
+        if negative or array.max(initial=0) >= size:
             raise error(f"{name!r} has codes outside 0…{size - 1}, those of this design")
     return arrays
 
@@ -138,46 +179,79 @@ def cells_of(
     return cells
 
 
-def _chunk(columns: list[Codes], design: Design, source: Source) -> list[Batch]:
-    """What some people send, as a batch per questionnaire."""
-    count, offset = len(columns[0]), design.selection_bytes
-    stream = np.frombuffer(source.read(count * design.record_bytes), dtype=np.uint8)
-    stream = stream.reshape(count, design.record_bytes)
-    asked = [np.arange(count)]
-    if len(design.questionnaires) > 1:
-        drawn = _uniform(stream, 0, offset)
-        ends = np.array(list(accumulate(q.weight for q in design.questionnaires)))[:-1]
-        chosen = np.searchsorted(ends.astype(drawn.dtype), drawn, side="right")
-        chosen = chosen.astype(smallest_unsigned(len(ends) + 1))  # small ones are sorted faster
-        order = np.argsort(chosen, kind="stable")
-        asked = np.split(order, np.searchsorted(chosen[order], np.arange(1, len(ends) + 1)))
-    return [
-        Batch(rows, _randomized(columns, rows, stream, offset, questionnaire.clusters, design))
-        for rows, questionnaire in zip(asked, design.questionnaires, strict=True)
-    ]
+def _filled(
+    room: npt.NDArray[np.uint8], source: Source, people: int, each: int
+) -> npt.NDArray[np.uint8]:
+    """The bytes of so many people, `(people, each)`."""
+    room = room[: people * each]
+    if hasattr(source, "fill"):
+        source.fill(room)
+    else:
+        room[:] = np.frombuffer(source.read(len(room)), np.uint8)
+    return room.reshape(people, each)
 
 
-def _randomized(
-    columns: list[Codes],
-    rows: npt.NDArray[np.int64],
-    stream: npt.NDArray[np.uint8],
-    offset: int,
-    clusters: tuple[Cluster, ...],
-    design: Design,
-) -> tuple[Codes, ...]:
-    """What the people in some rows report of each cluster, by their bytes from the offset on."""
-    everyone = len(rows) == len(stream)
-    stream = stream if everyone else stream[rows]
-    found = []
-    for cluster in clusters:
-        asked = [columns[design.domain.index(name)] for name in cluster.attributes]
-        asked = asked if everyone else [column[rows] for column in asked]
-        true = asked[0] if len(asked) == 1 else cells_of(asked, design.shape(cluster))
-        width = draw_bytes(cluster.matrix.total)
-        reported = cluster.matrix.draw(true, _uniform(stream, offset, width))
-        found.append(reported.astype(smallest_unsigned(cluster.matrix.outcomes), copy=False))
+def _dealt(stream: npt.NDArray[np.uint8], design: Design) -> list[npt.NDArray[np.int64]]:
+    """Who is asked each questionnaire."""
+    drawn = _uniform(stream, 0, design.selection_bytes)
+    ends = np.array(list(accumulate(q.weight for q in design.questionnaires)))[:-1]
+    chosen = np.searchsorted(ends.astype(drawn.dtype), drawn, side="right")
+    chosen = chosen.astype(smallest_unsigned(len(ends) + 1))  # small ones are sorted faster
+    order = np.argsort(chosen, kind="stable")
+    return np.split(order, np.searchsorted(chosen[order], np.arange(1, len(ends) + 1)))
+
+
+class _Draw(NamedTuple):
+    """How a cluster is drawn: its attributes, the bytes of a record that decide, and the matrix."""
+
+    places: tuple[int, ...]
+    shape: tuple[int, ...]
+    offset: int
+    width: int
+    matrix: Matrix
+    inverse: float
+
+
+def _draws(asked: Questionnaire, design: Design) -> list[_Draw]:
+    """How each cluster of a questionnaire is drawn."""
+    offset, found = design.selection_bytes, []
+    for cluster in asked.clusters:
+        matrix, width = cluster.matrix, draw_bytes(cluster.matrix.total)
+        places, shape = map(design.domain.index, cluster.attributes), design.shape(cluster)
+        found.append(_Draw(tuple(places), shape, offset, width, matrix, _inverse(matrix)))
         offset += width
-    return tuple(found)
+    return found
+
+
+def _inverse(matrix: Matrix) -> float:
+    """1 / b, rounded up, if the compiled loop draws from the matrix; else 0."""
+    if isinstance(matrix, Constant) and matrix.total // matrix.off < 2**31:
+        return math.nextafter(1 / matrix.off, math.inf)
+    return 0.0
+
+
+def _room(draws: Sequence[_Draw], count: int) -> tuple[Codes, ...]:
+    """Room for the codes of so many reports."""
+    return tuple(np.empty(count, smallest_unsigned(draw.matrix.outcomes)) for draw in draws)
+
+
+def _draw(
+    columns: list[Codes],
+    stream: npt.NDArray[np.uint8],
+    draws: Sequence[_Draw],
+    into: Sequence[Codes],
+    loops: Any,
+) -> None:
+    """Write into arrays what people report of each cluster, by their bytes of the stream."""
+    for (places, shape, offset, width, matrix, inverse), out in zip(draws, into, strict=True):
+        true = columns[places[0]]
+        if len(places) > 1:
+            true = cells_of([columns[place] for place in places], shape)
+        if loops and inverse:
+            true, halves = true.astype(out.dtype, copy=False), stream.view("<u2")
+            loops.draw_constant(out, true, halves, offset // 2, width, inverse, matrix.cells)
+        else:
+            out[:] = matrix.draw(true, _uniform(stream, offset, width).copy())
 
 
 def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
@@ -188,7 +262,7 @@ def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
     if not (width and len(stream)):
         return np.zeros(len(stream), f"<u{width or 1}")
     strides = stream.strides[:1]
-    return np.ndarray(len(stream), f"<u{width}", stream, offset, strides).copy()
+    return np.ndarray(len(stream), f"<u{width}", stream, offset, strides)
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:

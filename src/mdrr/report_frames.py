@@ -19,7 +19,17 @@ from mdrr.counting import typed
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_number, read_frame, wrap
+from mdrr.labels import (
+    ABSENT,
+    as_arrow,
+    decode_column,
+    encode_column,
+    is_arrow,
+    is_number,
+    names_of,
+    read_frame,
+    wrap,
+)
 from mdrr.randomizer import Batch, Codes, Reports, cells_of
 from mdrr.response import check_fingerprint
 
@@ -29,11 +39,10 @@ FINGERPRINT = "mdrr.fingerprint"
 
 def stated_fingerprint(frame: Any) -> str | None:
     """The fingerprint a frame of reports carries, if its kind can carry one."""
-    kind = wrap(frame).implementation
-    if kind.is_pyarrow():
+    if is_arrow(frame):
         stated = (frame.schema.metadata or {}).get(FINGERPRINT.encode())
         return None if stated is None else str(stated.decode())
-    return frame.attrs.get(FINGERPRINT) if kind.is_pandas() else None
+    return frame.attrs.get(FINGERPRINT) if wrap(frame).implementation.is_pandas() else None
 
 
 @contextmanager
@@ -51,10 +60,13 @@ def report_codes(frame: Any, design: Design) -> Reports:
     if (stated := stated_fingerprint(frame)) is not None:
         check_fingerprint(stated, design)
     wanted = report_columns(design)
-    native = read_frame(frame, report_names(wrap(frame).collect_schema().names(), design))
+    held, n = read_frame(frame, report_names(names_of(frame), design))
     with reported_labels():
-        columns = {name: _reported(native[name], name, a) for name, a in wanted.items()}
-    which = _questionnaires(columns, len(native), design)
+        columns = {name: _reported(held[name], name, a) for name, a in wanted.items()}
+    if len(design.questionnaires) == 1:
+        codes = tuple(_cluster_codes(columns, None, c, design) for c in design.clusters)
+        return Reports(design.fingerprint, n, (Batch(None, codes),))
+    which = _questionnaires(columns, design)
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
         rows = np.flatnonzero(which == q)
@@ -69,7 +81,7 @@ def report_codes(frame: Any, design: Design) -> Reports:
                 )
         codes = tuple(_cluster_codes(columns, rows, c, design) for c in questionnaire.clusters)
         batches.append(Batch(rows, codes))
-    return Reports(design.fingerprint, len(which), tuple(batches))
+    return Reports(design.fingerprint, n, tuple(batches))
 
 
 def report_names(held: Sequence[str], design: Design) -> tuple[str, ...]:
@@ -103,7 +115,7 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
 def _in_order(reports: Reports, design: Design) -> dict[str, Codes] | None:
     """The columns of reports that all stand in the people's order; None if they do not."""
     batch = reports.batches[0]
-    if len(reports.batches) > 1 or not np.array_equal(batch.rows, np.arange(reports.n)):
+    if len(reports.batches) > 1 or batch.asked is not None:
         return None
     columns: dict[str, Codes] = {}
     for cluster, codes in zip(design.clusters, batch.codes, strict=True):
@@ -175,10 +187,8 @@ def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
     return codes
 
 
-def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDArray[np.int64]:
+def _questionnaires(columns: dict[str, Any], design: Design) -> npt.NDArray[np.int64]:
     """Take the questionnaires' column out of the others."""
-    if len(design.questionnaires) == 1:
-        return np.zeros(n, dtype=np.int64)
     column = columns.pop(QUESTIONNAIRE)
     wrong = (column < 0) | (column >= len(design.questionnaires))
     if wrong.any():
@@ -190,17 +200,18 @@ def _questionnaires(columns: dict[str, Any], n: int, design: Design) -> npt.NDAr
 
 
 def _cluster_codes(
-    columns: dict[str, Any], rows: npt.NDArray[np.int64], cluster: Cluster, design: Design
+    columns: dict[str, Any], rows: npt.NDArray[np.int64] | None, cluster: Cluster, design: Design
 ) -> Codes:
-    everyone = len(rows) == len(next(iter(columns.values())))
+    """What some report of a cluster, or all."""
     names = cluster.columns
-    parts = [columns[name] if everyone else columns[name][rows] for name in names]
+    parts = [columns[name] if rows is None else columns[name][rows] for name in names]
     for name, part in zip(names, parts, strict=True):
-        if (part < 0).any():
+        if part.dtype.kind == "i" and (lacking := part < 0).any():
+            first = int(lacking.argmax())
             raise TallyError(
-                f"{int((part < 0).sum()):,} reports lack an answer to {name!r}, which they were "
+                f"{int(lacking.sum()):,} reports lack an answer to {name!r}, which they were "
                 "asked. A report is whole or it is none",
-                row=int(rows[(part < 0).argmax()]),
+                row=first if rows is None else int(rows[first]),
             )
     if len(parts) == 1:
         return np.asarray(parts[0])

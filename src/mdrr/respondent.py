@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mdrr.source import Source
 
 TOTALS = (2**16, 2**32, 2**48)
+DEPTHS = {"block": 1, "weights": 2}
+"""What a matrix writes as a list, or as a list of lists. All else of it is a single integer."""
 
 
 def respond(
@@ -155,6 +157,8 @@ def _checked(design: Mapping[str, Any]) -> str:
         labels = attribute["categories"]
         if not all(readable(text) for text in (attribute["name"], *labels) if type(text) is str):
             raise SchemaError("a name or category has characters that cannot be shown")
+        if attribute["name"] in sizes:
+            raise SchemaError(f"the design lists the attribute {attribute['name']!r} twice")
         sizes[attribute["name"]] = len(labels)
         if len({(type(label), label) for label in labels}) < len(labels):
             raise SchemaError(f"{attribute['name']!r} lists a category twice")
@@ -183,7 +187,7 @@ def _checked(design: Mapping[str, Any]) -> str:
         raise DesignError("the questionnaires' weights do not sum to 2^16, 2^32 or 2^48")
     for cluster in (c for q in questionnaires for c in q["clusters"]):
         matrix, cells = cluster["matrix"], prod(sizes.get(n, 0) for n in cluster["attributes"])
-        if not all(_whole(value) for key, value in matrix.items() if key != "kind"):
+        if not all(_whole(v, DEPTHS.get(k, 0)) for k, v in matrix.items() if k != "kind"):
             fits = False
         elif matrix["kind"] == "constant":
             fits = matrix["cells"] == cells and 0 < matrix["off"] < matrix["diagonal"]
@@ -219,9 +223,11 @@ def readable(text: str) -> bool:
     return not any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text)
 
 
-def _whole(value: object) -> bool:
-    """Whether a value is an integer, or a list of such at any depth."""
-    return all(map(_whole, value)) if isinstance(value, list | tuple) else type(value) is int
+def _whole(value: object, depth: int) -> bool:
+    """Whether a value is an integer, or a list (depth 1) or table (depth 2) of such."""
+    if depth == 0:
+        return type(value) is int
+    return isinstance(value, list | tuple) and all(_whole(part, depth - 1) for part in value)
 
 
 def draw_bytes(total: int) -> int:

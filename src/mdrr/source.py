@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import Protocol
+from typing import Any, Protocol
 
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 from mdrr.errors import MdrrError
 
 _DIRECT = 4096
-_ZEROS = memoryview(bytes(1 << 20))
+_ZEROS = memoryview(bytes(1 << 22))
 
 
 class Source(Protocol):
@@ -39,10 +39,17 @@ class SystemSource:
     """The system's CSPRNG; large requests expand a fresh 256-bit system key with AES-CTR."""
 
     def read(self, count: int, /) -> bytes:
-        """The next `count` bytes; every large request is under a key of its own."""
-        if count <= _DIRECT:
-            return os.urandom(count)
-        return _keystream(os.urandom(32)).update(_zeros(count))
+        """The next `count` bytes."""
+        room = bytearray(count)
+        self.fill(room)
+        return bytes(room)
+
+    def fill(self, room: Any, /) -> None:
+        """Fill bytes that are there, a `bytearray` or an array: large ones under a key each."""
+        if len(room) <= _DIRECT:
+            memoryview(room)[:] = os.urandom(len(room))
+        else:
+            _keystream(os.urandom(32)).update_into(_zeros(len(room)), room)
 
     def __repr__(self) -> str:
         return "SystemSource()"

@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.columns import make_frame
 from mdrr.errors import EstimateError
 from mdrr.estimation import Estimate
-from mdrr.estimation.result import labelled
+from mdrr.estimation.table import labelled
 from mdrr.matrix import Array
 
 
@@ -48,7 +47,7 @@ def synthesize(
             its probability (largest remainder), without chance. It drops combinations that are
             rarer than about one in n, so use it only if n is much larger than the domain.
         seed: for `"sample"`, to get the same records again.
-        backend: `"polars"`, `"pandas"` or `"pyarrow"`.
+        backend: `"polars"`, `"pandas"` or `"pyarrow"`; by default as `Estimate.sample`.
     """
     n = estimate.n if n is None else n
     if n < 1:
@@ -60,4 +59,4 @@ def synthesize(
     columns, probabilities = estimate.joint.combinations()
     repeats = largest_remainder(probabilities, n)
     records = [np.repeat(column, repeats) for column in columns]
-    return make_frame(labelled(estimate.domain, records), backend)
+    return estimate.frame(labelled(estimate.domain, records), backend)

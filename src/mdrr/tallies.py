@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from mdrr.counting import Integers, count_rows, occurring_rows
 from mdrr.design import Design
+from mdrr.display import tally_html
 from mdrr.errors import EstimateError, TallyError
 from mdrr.groups import (
     AT_ONCE,
@@ -59,9 +60,14 @@ class Tally:
     groups: tuple[Group, ...]
     away: Away | None = None
     """All reports, where an engine holds them and here are sums."""
+    library: str | None = None
+    """The library of the frame in which the reports came: frames of results are of it too."""
 
     def __repr__(self) -> str:
         return f"<Tally of design {self.fingerprint[:12]}: {self.n:,} reports, {self.kept}>"
+
+    def _repr_html_(self) -> str:
+        return tally_html(self)
 
     @cached_property
     def n(self) -> int:
@@ -107,7 +113,8 @@ class Tally:
                 f"{other.fingerprint[:12]}…) and cannot be added"
             )
         groups = [merged([a, b]) for a, b in zip(self.groups, other.groups, strict=True)]
-        return Tally(self.fingerprint, tuple(groups))
+        library = self.library if self.library == other.library else None
+        return Tally(self.fingerprint, tuple(groups), library=library)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally) or other.fingerprint != self.fingerprint:

@@ -1,15 +1,17 @@
 """The short version of `make bench-accuracy`, and the tests of what it measures with."""
 
 import json
+import re
 from dataclasses import replace
+from html import unescape
 from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.accuracy import jobs, summary, work
-from benchmarks.accuracy_book import Book, choices, each_peer, headline, small_budgets
-from benchmarks.accuracy_page import document, write
+from benchmarks.accuracy_book import Book, choices, each_peer, small_budgets
+from benchmarks.accuracy_page import OVERVIEW_CHART, document, summits, write
 from benchmarks.data import DATA, correlated, load, network
 from benchmarks.methods import METHODS, REVISION, available
 from benchmarks.metrics import METRICS, workload
@@ -318,9 +320,17 @@ def test_the_page_is_made_of_the_committed_results():
     assert results["methods"] == listed
 
 
-def test_the_readme_shows_the_committed_results():
+def test_the_readme_shows_a_chart_of_the_committed_results():
+    """Every point of the chart is a number of the results, and every number is a point."""
     results = json.loads((ROOT / "benchmarks/results/accuracy.json").read_text("utf-8"))
-    assert "\n".join(headline(Book(results))) in (ROOT / "README.md").read_text("utf-8")
+    image = ROOT / "docs/benchmarks/img" / OVERVIEW_CHART
+    assert f"](docs/benchmarks/img/{OVERVIEW_CHART})" in (ROOT / "README.md").read_text("utf-8")
+    pattern = r'aria-label="total ε: ([\d.]+); error: ([\d.e-]+); method: ([^"]+)"'
+    drawn = re.findall(pattern, unescape(image.read_text("utf-8")))
+    shown = {(method, float(epsilon)): float(error) for epsilon, error, method in drawn}
+    wanted = {(p["method"], p["epsilon"]): p["error"] for p in summits(Book(results))}
+    assert shown == pytest.approx(wanted, rel=1e-4)
+    assert len(wanted) == 32
 
 
 def test_our_own_methods_need_no_other_package():

@@ -254,11 +254,11 @@ def test_a_file_of_another_kind_is_called_what_it_is(folder, command, complaint)
         ("dependence tally.json -d design.json -o x.csv", "as JSON. Name it 'x.json'"),
         ("report tally.json -d design.json -o x.pdf", "the page is HTML. Name it 'x.html'"),
         ("randomize reports.parquet -d design.json -o x.csv", "which are randomized already"),
-        ("securesum relay --n 30 --key k -s tally.json", "tally.json declares no attributes"),
+        ("securesum group --invite 30 --key k -o g -s tally.json", "declares no attributes"),
         ("estimate tally.json -d design.json -o x.csv", "x.csv holds one table, and 4 are asked"),
         ("adjust sampled.csv -d sampled.json -o w.csv", "synthesize (mdrr synth) for records"),
         ("synth tally.json -d design.json -o s.csv --how smaple", "Did you mean 'sample'?"),
-        ("securesum relay --n 3 --key k --mode papre", "Did you mean 'paper'?"),
+        ("securesum demo --n 3 --mode papre", "Did you mean 'paper'?"),
         ("report tally.json -d design.json -o r.html --compare prodct", "you mean 'product'?"),
     ],
 )

@@ -179,6 +179,8 @@ def test_a_tally_and_its_reports_do_not_count_everybody_twice(folder, command):
     said = refusal(f"{command} tally.json reports.parquet -d design.json {rest}")
     assert "tally.json is a tally and reports.parquet holds reports" in said
     assert "mdrr tally --different-people" in said
+    said = refusal(f"{command} tally.json smokes -d design.json {rest}")
+    assert "there is no file 'smokes'" in said
     Path("copy.json").write_bytes(Path("tally.json").read_bytes())
     said = refusal(f"{command} tally.json copy.json -d design.json {rest}")
     assert "tally.json and copy.json hold the same tally" in said

@@ -244,6 +244,8 @@ def test_a_crowd_uses_each_invitation_once(frozen):
         first = Path("links.txt").read_text().split()[0]
         bare = Link(url, frozen.id, frozen.design.fingerprint)
         assert "--invitations FILE" in refusal("crowd", bare, "--data", "people.csv")
+        other = Link(url, "otherone", frozen.design.fingerprint)
+        assert "Check the link, its port too" in refusal("crowd", other, "--data", "people.csv")
         words = ("crowd", first, "--data", "people.csv", "--invitations", "links.txt")
         assert answer(*words)["answered"] == 50
         again = answer(*words)

@@ -16,7 +16,7 @@ from tests.cli.run import done
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-NAMES = [name for name, _ in COMMANDS]
+NAMES = [name for name, *_ in COMMANDS]
 SECTIONS = dict(re.findall(r"^## mdrr ([\w-]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 
 
@@ -32,6 +32,13 @@ def test_every_command_has_a_section_with_an_example():
 def test_a_command_without_a_section_or_an_example_is_found():
     assert undocumented([*NAMES, "new"], SECTIONS) == ["new"]
     assert undocumented(["new"], {"new": "Does something."}) == ["new"]
+
+
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, _, line in COMMANDS])
+def test_the_list_of_commands_says_what_each_says_first(name, line):
+    about = " ".join(done(f"{name} --help").partition("\n\n")[2].split())
+    assert about.startswith(line)
+    assert " ".join(line.split()) in " ".join(done("--help").split())
 
 
 @pytest.mark.parametrize("name", NAMES)

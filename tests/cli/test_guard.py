@@ -32,7 +32,7 @@ def test_version_and_help():
     ("command", "complaint"),
     [
         ("frobnicate", "No such command 'frobnicate'. See: mdrr --help"),
-        ("desing", "No such command 'desing'"),
+        ("desing", "No such command 'desing'. Did you mean 'design'?"),
         ("--frobnicate", "No such option"),
         ("design", "Missing argument 'survey'. See: mdrr design --help"),
         ("design survey.toml --frobnicate", "No such option"),
@@ -61,7 +61,7 @@ try:
     main()
 except SystemExit as stop:
     assert stop.code == 0
-loaded = [name for name in {HEAVY!r} if name in sys.modules]
+loaded = [name for name in {(*HEAVY, "mdrr.cli.tally")!r} if name in sys.modules]
 assert not loaded, loaded
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -112,7 +112,7 @@ def test_the_shell_completes_commands_and_choices():
     for words, wanted in [
         ("mdrr des", {"design"}),
         ("mdrr estimate t.json --method p", {"product", "pairwise"}),
-        ("mdrr securesum relay --mode ", {"paper", "aggregators"}),
+        ("mdrr securesum demo --mode ", {"paper", "aggregators"}),
         ("mdrr report t.json --compare lat", {"latent"}),
     ]:
         shell = {"_MDRR_COMPLETE": "complete_bash", "COMP_WORDS": words,

@@ -38,6 +38,10 @@ SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 LABEL = {"type": ["string", "integer", "boolean"]}
 NAMES = listed(TEXT)
+CHECK = exactly(
+    part={"enum": ["exact", "empirical", "provenance"]}, randomizer=TEXT, passed=maybe(FLAG),
+    epsilon=maybe(NUMBER), looked_at=TEXT, findings=NAMES, tests=WHOLE,
+)  # fmt: skip
 CELL = exactly(labels=listed(LABEL), probability=SHARE, low=maybe(SHARE), high=maybe(SHARE))
 
 SCHEMAS = {
@@ -67,6 +71,18 @@ SCHEMAS = {
         clusters=listed(exactly(
             name=TEXT, questionnaire=WHOLE, n=WHOLE, sqrt_b=NUMBER, lambda_abs=NUMBER,
             lambda_rel=NUMBER, pi_abs=NUMBER, pi_rel=NUMBER, forged=NUMBER, people_needed=WHOLE,
+        )),
+    ),
+    "audit design.json --randomizer bulk --n 1000 --confidence 0.999999999": exactly(
+        version=TEXT, day=TEXT, n=WHOLE, confidence=SHARE, platform={"type": "object"},
+        passed=FLAG, complete=FLAG, provenance=listed(CHECK), out=maybe(TEXT),
+        designs=listed(exactly(
+            name=TEXT, fingerprint=FINGERPRINT, epsilon=maybe(NUMBER), public=NAMES,
+            checks=listed(CHECK),
+        )),
+        self_test=listed(exactly(
+            fault=TEXT, part=TEXT, randomizer=TEXT, runs=WHOLE, found=WHOLE, power=SHARE,
+            passed=FLAG,
         )),
     ),
     "randomize people.csv -d design.json -o r.csv": exactly(

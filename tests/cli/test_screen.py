@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.cli.screen import print_table, print_text, progress
+from mdrr.cli.screen import print_table, print_text, progress, step
 from tests.cli.run import answer, done, refusal
 
 NAMES = ("[net] income", "[/]", "town, if any", "a+b", ":smile: [bold]x[/bold]")
@@ -65,7 +65,9 @@ def test_a_name_may_hold_a_comma_or_a_plus(odd):
 def test_an_escape_sequence_does_not_reach_the_terminal(capsys):
     print_table(["a\x1b[31m"], [["b\x1b[2J"]], title="c\x07")
     print_text("d\x1b[0m\nnext [line]")
-    printed = capsys.readouterr().out
+    step("Purpose: \x1b[8m")
+    printed, told = capsys.readouterr()
+    assert told == "Purpose: \\x1b[8m\n"
     assert "\x1b" not in printed
     assert "\x07" not in printed
     assert r"b\x1b[2J" in printed

@@ -260,6 +260,7 @@ def test_preview_shows_questions_plan_and_privacy(draft):
         "1 of 4. Do you smoke?",
         "( ) Yes, daily",
         "The plan, for 600 people at ε = 1",
+        "The best comes first; single attributes' errors weigh 5 times as much as wider tables'",
         "One person spends ε = ",
         "a typical count errs by",
         "One forged answer adds at most",

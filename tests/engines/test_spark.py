@@ -267,3 +267,16 @@ def test_core_does_not_load_spark():
         "assert 'pyspark' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)
+
+
+def test_spark_passes_an_audit(cluster):
+    """On the session that is active; a sound randomizer fails once in a billion."""
+    found = mdrr.audit(n=4_000, confidence=1 - 1e-9, randomizers=["spark"])
+    assert [(c.part, c.passed) for c in found.checks] == [
+        *[("empirical", True)] * 2,
+        ("provenance", True),
+    ]
+    bounds = [each.checks[0].epsilon for each in found.designs]
+    assert 1 < bounds[0] < found.designs[0].epsilon
+    assert bounds[1] < found.designs[1].epsilon
+    assert cluster.range(3).count() == 3, "the session goes on"

@@ -176,14 +176,15 @@ def test_when_to_stop_must_be_possible(options):
 
 @pytest.mark.parametrize("sizes", [(2, 3), (3, 2, 4), (2, 2, 2, 2, 5), (7, 2, 2)])
 @pytest.mark.parametrize("sweeps", [1, 2, 1000])
-def test_blocks_of_columns_are_raked_as_records_are(sizes, sweeps, monkeypatch):
+@pytest.mark.parametrize("scale", [1, 0.7, 2**24 + 1])  # small counts, fractions, large counts
+def test_blocks_of_columns_are_raked_as_records_are(sizes, sweeps, scale, monkeypatch):
     rng = np.random.default_rng(len(sizes) * sweeps)
     columns = [rng.integers(size, size=400) for size in sizes]
     columns[1][columns[0] == 0] = 0
     targets = [rng.dirichlet(np.ones(size)) for size in sizes]
     targets[-1][0] = 0
     targets[-1] /= targets[-1].sum()
-    start = rng.integers(1, 5, size=400)
+    start = scale * rng.integers(1, 5, size=400)
     apart = rake(columns, targets, start, sweeps=sweeps)
     monkeypatch.setattr("mdrr.estimation.raking._MANY_RECORDS", 1)
     found = rake(columns, targets, start, sweeps=sweeps)

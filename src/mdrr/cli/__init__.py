@@ -2,15 +2,14 @@
 
 The command `mdrr x` is the function `x` of `mdrr/cli/x.py` (or a Typer app of that name, for a
 group of commands), with an `EXAMPLE` beside it. To add one, write that file and give it a line in
-`commands.py` and a section in docs/cli.md. A command imports what it computes with when it runs, so
-that help appears at once.
+`commands.py` and a section in docs/cli.md. A command is loaded when it is asked for, and imports
+what it computes with when it runs, so that help appears at once.
 """
 
 from __future__ import annotations
 
 import signal
 import sys
-from importlib import import_module
 from typing import Any
 
 from mdrr.cli.commands import COMMANDS as COMMANDS
@@ -31,21 +30,15 @@ def make_app() -> Any:
         epilog="Example: mdrr serve --demo",
     )
     app.callback(invoke_without_command=True)(start)
-    for name, panel in COMMANDS:
-        module = import_module(f"mdrr.cli.{name}")
-        found = getattr(module, name)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name, rich_help_panel=panel)
-        else:
-            epilog = f"\b\nExample: {module.EXAMPLE}"  # \b: not to be wrapped
-            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
     return app
 
 
 def main() -> None:
     """Run `mdrr`."""
+    # Told to stop, leave as on Ctrl-C: what was being written is removed, what stood is whole.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app = make_app()
+        make_app()()
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
@@ -54,6 +47,3 @@ def main() -> None:
     except KeyboardInterrupt:
         print("mdrr: stopped", file=sys.stderr)
         sys.exit(130)
-    # Told to stop, leave as on Ctrl-C: what was being written is removed, what stood is whole.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    app()

@@ -301,8 +301,8 @@ def free_port(host: str, port: int = 0) -> int:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise MdrrError(
-                f"port {port} is in use. Stop what runs there, or choose another with --port; 0 "
-                "takes a free one"
+                f"port {port} is in use. Stop what runs there, or choose another with --port (0 "
+                "takes a free one) and write it into links that you have made already"
             ) from None
         raise MdrrError(
             f"{host} is no address of this machine. Leave out --host, or give 0.0.0.0 for all its "

@@ -139,6 +139,7 @@ def preview(
         ]
         heads = ["design", "predicted error", "one forged answer"]
         print_table(heads, rows, title=f"The plan, for {plan.n:,} people at ε = {plan.epsilon:g}")
+        print_text(plan.ranking)
     say_design(design, read.settings.people)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -12,7 +13,7 @@ from typer import Option
 from typer.core import TyperGroup
 
 from mdrr.cli.commands import COMMANDS
-from mdrr.cli.screen import take_notes
+from mdrr.cli.screen import printable, take_notes
 from mdrr.errors import AbortedError, MdrrError, did_you_mean
 
 BAD_INPUT = 2
@@ -33,14 +34,18 @@ class Listed(TyperGroup):
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write that list; Typer's own would cut the sentences."""
         panels: dict[str, list[tuple[str, str]]] = {}
-        for name in self.list_commands(ctx):
-            command: Any = self.commands[name]
-            panel = getattr(command, "rich_help_panel", None)
-            row = (name, command.get_short_help_str(1000))
-            panels.setdefault(panel if isinstance(panel, str) else "Commands", []).append(row)
+        for name, panel, line in self.lines():
+            panels.setdefault(panel, []).append((name, line))
         for panel, rows in panels.items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
+
+    def lines(self) -> Iterable[tuple[str, str, str]]:
+        """Every command, the group it is listed under, and its first sentence."""
+        for name, command in self.commands.items():
+            panel = getattr(command, "rich_help_panel", None)
+            line = command.get_short_help_str(1000)
+            yield name, panel if isinstance(panel, str) else "Commands", line
 
 
 class Guarded(Listed):
@@ -51,7 +56,19 @@ class Guarded(Listed):
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The commands in the order of their list."""
-        return [name for name, _ in COMMANDS]
+        return [name for name, *_ in COMMANDS]
+
+    def lines(self) -> Iterable[tuple[str, str, str]]:
+        """All of their list, none of them loaded."""
+        return COMMANDS
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """A command, loaded when it is asked for; all of them to find what a wrong name means."""
+        names = self.list_commands(ctx)
+        for name in [cmd_name] if cmd_name in names else names:
+            if name not in self.commands:
+                self.commands[name] = _loaded(name)
+        return self.commands.get(cmd_name)
 
     def main(
         self,
@@ -90,15 +107,26 @@ class Guarded(Listed):
         if result == INTERRUPTED:  # what Typer makes of Ctrl-C
             fail("stopped", INTERRUPTED)
         for line in take_notes():
-            print(line, file=sys.stderr)
+            print(printable(line), file=sys.stderr)
         if not standalone_mode:
             return result
         sys.exit(result if isinstance(result, int) else 0)
 
 
+def _loaded(name: str) -> Any:
+    """The command or group `name` of `mdrr/cli/name.py`."""
+    module = import_module(f"mdrr.cli.{name}")
+    app, found = typer.Typer(rich_markup_mode=None), getattr(module, name)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name)
+    else:
+        app.command(name, epilog=f"\b\nExample: {module.EXAMPLE}")(found)  # \b: not to be wrapped
+    return typer.main.get_group(app).commands[name]
+
+
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
     """Print one line on stderr and exit."""
-    print("mdrr:", " ".join(message.split()), file=sys.stderr)
+    print("mdrr:", printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(code)
 
 

@@ -202,6 +202,9 @@ def load_tally(
     others = (".json", ".arrow", ".toml", SAVED)  # what is no tally is refused by its kind
     tallies = [path for path in paths if path.suffix.lower() in others]
     reports = [path for path in paths if path not in tallies]
+    for path in reports:
+        if str(path) != "-":
+            path.stat()  # a missing file is named before anything else is said
     if tallies and reports and not different_people:
         raise MdrrError(
             f"{tallies[0]} is a tally and {reports[0]} holds reports: if the tally was made of "

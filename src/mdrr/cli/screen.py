@@ -59,7 +59,12 @@ def print_text(text: str) -> None:
 
 def step(text: str) -> None:
     """Say now, on stderr, what is being done."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def printable(text: str) -> str:
+    """A text that may come from elsewhere: an escape sequence in it is shown, not obeyed."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 _notes: list[str] = []
@@ -113,8 +118,7 @@ def _text(value: object) -> Any:
     from rich.text import Text
 
     if isinstance(value, bool) or not isinstance(value, int | float):
-        shown = (c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
-        return Text("".join(shown))
+        return Text(printable(str(value)))
     if isinstance(value, int):
         return Text(f"{value:,}")
     return Text(f"{value:,.4f}" if abs(value) < 1000 else f"{value:,.0f}")

@@ -132,13 +132,16 @@ def dependences(
     if not debiased:
         names = combinations(domain.names, 2)
         seen = {(a, b): reported_pair(tally, design, a, b) for a, b in names}
-        return replace(from_tables(seen, domain, measure=measure), margins=None)
+        return replace(
+            from_tables(seen, domain, measure=measure), margins=None, library=tally.library
+        )
     margins = _margins(tally, design, domain.names)
 
     def look(first: Attribute, second: Attribute) -> NoisyTable:
         return noisy_pair(tally, design, first.name, second.name)
 
-    return from_noisy(look, domain, measure=measure, level=level, margins=margins)
+    found = from_noisy(look, domain, measure=measure, level=level, margins=margins)
+    return replace(found, library=tally.library)
 
 
 def from_noisy(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from mdrr.columns import make_frame
 from mdrr.dependence.association import Measure
+from mdrr.display import ROWS, charts, dependences_html, on_white
 from mdrr.errors import SchemaError
 from mdrr.matrix import Array
 
@@ -34,6 +35,7 @@ class Dependences:
         measure: `auto` (|r| of ordered pairs, V of others), `cramers_v`, `pearson`, `covariance`.
         clear: `(m, m)`, which pairs can be told from 0, all pairs considered; None takes every
             pair whose interval excludes 0.
+        library: of the frame in which the reports came; `to_frame` gives such a frame.
 
     Example:
         >>> found = Dependences(("a", "b"), np.array([[1, 0.3], [0.3, 1]]))
@@ -49,6 +51,7 @@ class Dependences:
     level: float = LEVEL
     measure: Measure = "auto"
     clear: npt.NDArray[np.bool_] | None = None
+    library: str | None = None
 
     def __post_init__(self) -> None:
         if self.measure not in get_args(Measure):
@@ -68,6 +71,16 @@ class Dependences:
             object.__setattr__(self, "clear", self._told(self.clear))
         if self.margins is not None:
             object.__setattr__(self, "margins", _checked(self.margins, self.names))
+
+    def __repr__(self) -> str:
+        rows = [f"{a} · {b}: {value:.3f}" for a, b, value in self.ranked()]
+        left = len(rows) - ROWS
+        more = [f"… and {left:,} more in .to_frame()"] if left > 0 else []
+        head = f"Dependences of {len(self.names)} attributes, the strongest first"
+        return "\n  ".join([f"<{head}", *rows[:ROWS], *more]) + ">"
+
+    def _repr_html_(self) -> str:
+        return dependences_html(self)
 
     def _square(self, given: npt.ArrayLike) -> Array:
         try:
@@ -127,11 +140,16 @@ class Dependences:
         pairs = [(a, b, self[a, b]) for a, b in combinations(self.names, 2)]
         return sorted(pairs, key=lambda pair: -pair[2] if self.is_clear(*pair[:2]) else 1.0)
 
+    def plot(self, *, clusters: Sequence[Sequence[str]] = ()) -> Any:
+        """A map (Altair) of all pairs, darker where stronger; clusters are framed."""
+        return on_white(charts().heat_map(self, clusters=clusters))
+
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, in the order of `ranked`; with `low` and `high` unless exact."""
         names = ["first", "second", "dependence", *(() if self.low is None else ("low", "high"))]
         rows = [(*row, *(self.interval(*row[:2]) or ())) for row in self.ranked()]
-        return make_frame({name: [row[k] for row in rows] for k, name in enumerate(names)}, backend)
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+        return make_frame(columns, backend or self.library)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values; `from_dict` reads them."""
@@ -141,7 +159,8 @@ class Dependences:
                 return value.tolist()
             return [plain(each) for each in value] if isinstance(value, tuple) else value
 
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        kept = [field.name for field in fields(self) if field.name != "library"]
+        return {name: plain(getattr(self, name)) for name in kept}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Dependences:

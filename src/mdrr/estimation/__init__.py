@@ -20,7 +20,8 @@ from mdrr.estimation.pairwise import correspondence, pairwise
 from mdrr.estimation.product import product
 from mdrr.estimation.project import clip_rescale, nearest, project
 from mdrr.estimation.raking import Adjustment, rake
-from mdrr.estimation.result import Count, Estimate, Table
+from mdrr.estimation.result import Estimate
+from mdrr.estimation.table import Count, Table
 from mdrr.estimation.unbiased import unbiased
 from mdrr.estimation.update import Update, bayesian_update
 from mdrr.plausibility import doubts

@@ -63,7 +63,7 @@ def em(
     tolerance: float = 1e-9,
 ) -> Fit:
     """EM from a start, for some passes or until a pass gains less than the tolerance a report."""
-    n = sum(s.n if isinstance(s, Away) else float(s.counts.sum()) for s in reports)
+    n = sum(float(s.counts.sum()) if isinstance(s, Stack | Cells) else s.n for s in reports)
     mixture, last = start, -np.inf
     for done in range(1, passes + 1):
         mixture, value = step(reports, mixture, margins, prior)
@@ -107,10 +107,10 @@ def _visit(
     stack: Stack | Cells | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
     """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
-    if isinstance(stack, Away):
-        return _visit_away(stack, tables, weights, sums, sizes)
     if isinstance(stack, Cells):
         return _visit_cells(stack, tables, weights, sums, sizes)
+    if not isinstance(stack, Stack):  # asking whether it is Away, a protocol, takes long
+        return _visit_away(stack, tables, weights, sums, sizes)
     phi, like = stack.seen.likelihood(tables)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from mdrr.errors import EstimateError
@@ -108,6 +107,8 @@ def posterior_mean(values: Array, errors: Array) -> Array:
         return np.asarray(sigma * np.where(z > -30, z + hazard, -1 / np.minimum(z, -1)))
 
     lowest, highest = float(values.min()) - 2, float(values.max() + 2 * (sigma**2).sum())
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
     shift = brentq(lambda t: float(means(t).sum()) - 1, lowest, highest, xtol=1e-14)
     found = means(float(shift))
     return np.asarray(found / found.sum())

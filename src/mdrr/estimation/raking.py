@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numba
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from mdrr.counting import CHUNK, smallest_address
 from mdrr.errors import EstimateError
+from mdrr.increments import weigh_pairs
 from mdrr.matrix import Array
 from mdrr.randomizer import Codes, cells_of, smallest_unsigned
 
@@ -70,27 +72,30 @@ def rake(
         >>> found.weights.round(3), found.stopped
         (array([0.5, 0. , 0.5]), 'tolerance')
     """
-    weights = np.array(start, dtype=np.float64)
+    given = np.asarray(start, dtype=np.float64)
     check_stop(tolerance, sweeps)
-    _check_margins(columns, targets, weights)
-    weights /= weights.sum()
-    blocks = _Blocks.make(columns, [len(target) for target in targets], weights)
+    whole = _check_margins(columns, targets, given)
+    blocks = _Blocks.make(columns, [len(target) for target in targets], given)
     margins = (
         blocks.margins
         if blocks is not None
         else [
-            np.asarray(np.bincount(column, weights=weights, minlength=len(target)), np.float64)
+            np.asarray(np.bincount(column, weights=given, minlength=len(target)), np.float64)
             for column, target in zip(columns, targets, strict=True)
         ]
     )
     wanted, unreached = reachable(margins, targets)
-    found = None if blocks is None else blocks.scale(wanted, weights, tolerance, sweeps)
-    if found is None:
+    found = None if blocks is None else blocks.scale(wanted, whole, tolerance, sweeps)
+    if blocks is not None and found is not None:
+        factors, residual, used = found
+        weights = np.empty_like(given)
+        _weigh(weights, given, *blocks.cells, *factors)
+    else:
+        weights = given / whole
         starts = np.cumsum([0, *map(len, wanted)])
         kind = smallest_unsigned(max(map(len, wanted)))
         codes = np.stack([column.astype(kind) for column in columns])
-        found = _scale(codes, np.concatenate(wanted), starts, weights, tolerance, sweeps)
-    residual, used = found
+        residual, used = _scale(codes, np.concatenate(wanted), starts, weights, tolerance, sweeps)
     if residual < 0:
         raise EstimateError(CONTRADICTION)
     return Adjustment(weights, residual, used, why_stopped(residual, tolerance), unreached)
@@ -132,15 +137,17 @@ def _cut(sizes: Sequence[int], records: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """Records as a sparse table of two blocks of their columns: `cells` are each record's in both.
+    """Records as a table of two blocks of their columns: `cells` are each record's in both.
 
     A raked weight is what it was at the start times one factor per column. So the sums over records
-    are those of the table, block by block, times the factors of both blocks.
+    are those of the table, block by block, times the factors of both blocks. The table is dense, or
+    sparse where most of its cells are empty. Of counts a dense one has four bytes a cell: whole
+    numbers below 2^24 are exact in them.
     """
 
     shapes: tuple[tuple[int, ...], tuple[int, ...]]
     cells: tuple[Codes, Codes]
-    table: sparse.csr_array
+    table: npt.NDArray[np.floating[Any]] | sparse.csr_array
 
     @classmethod
     def make(cls, columns: Sequence[Codes], sizes: Sequence[int], weights: Array) -> _Blocks | None:
@@ -149,57 +156,117 @@ class _Blocks:
         if cut is None:
             return None
         shapes = tuple(sizes[:cut]), tuple(sizes[cut:])
-        cells = cells_of(columns[:cut], shapes[0]), cells_of(columns[cut:], shapes[1])
         shape = math.prod(shapes[0]), math.prod(shapes[1])
-        if math.prod(shape) <= min(4 * len(weights), _MOST_CELLS):
-            counted = np.bincount(cells[0] * shape[1] + cells[1], weights, math.prod(shape))
-            found = np.flatnonzero(counted)
-            rows = np.searchsorted(found, shape[1] * np.arange(shape[0] + 1))
-            return cls(
-                shapes, cells, sparse.csr_array((counted[found], found % shape[1], rows), shape)
-            )
-        return cls(shapes, cells, sparse.csr_array(sparse.coo_array((weights, cells), shape)))
+        small = smallest_address(max(shape))
+        cells = tuple(np.empty(len(weights), small) for _ in shape)
+        for at in range(0, len(weights), CHUNK):
+            here = slice(at, at + CHUNK)
+            parts = [column[here] for column in columns]
+            cells[0][here] = cells_of(parts[:cut], shapes[0], small)
+            cells[1][here] = cells_of(parts[cut:], shapes[1], small)
+        first, second = cells
+        if math.prod(shape) > min(4 * len(weights), _MOST_CELLS):
+            table = sparse.csr_array(sparse.coo_array((weights, cells), shape))
+            return cls(shapes, (first, second), table)
+        exact = float(weights.sum()) < 2**24 and _are_whole(weights)
+        kind: type[np.floating[Any]] = np.float32 if exact else np.float64
+        dense: npt.NDArray[np.floating[Any]] = np.zeros(math.prod(shape), kind)
+        weigh_pairs(dense, first, second, shape[1], weights)
+        return cls(shapes, (first, second), dense.reshape(shape))
 
     @property
     def margins(self) -> list[Array]:
-        """The weights' distribution in each column."""
-        sums = [np.asarray(self.table.sum(axis=1 - side), np.float64) for side in (0, 1)]
-        both = [each.reshape(shape) for each, shape in zip(sums, self.shapes, strict=True)]
+        """The sums of the weights in each column."""
+        ones = [np.ones(math.prod(shape)) for shape in self.shapes]
+        both = [
+            self.sums(side, ones[1 - side]).reshape(shape) for side, shape in enumerate(self.shapes)
+        ]
         return [margin_of(table, axis) for table in both for axis in range(table.ndim)]
 
-    def scale(
-        self, wanted: Sequence[Array], weights: Array, tolerance: float, sweeps: int
-    ) -> tuple[float, int] | None:
-        """The same as `_scale`, reading distinct records twice a sweep, not once per column.
+    def sums(self, side: int, factors: Array) -> Array:
+        """The sums over the cells of one block, with the factors of the other."""
+        if isinstance(self.table, np.ndarray):
+            return (
+                _row_sums(self.table, factors) if side == 0 else _column_sums(self.table, factors)
+            )
+        return np.asarray((self.table if side == 0 else self.table.T) @ factors)
 
-        Gives None and leaves the weights alone where targets that cannot all be met make factors
-        too large to compute with.
+    def scale(
+        self, wanted: Sequence[Array], whole: float, tolerance: float, sweeps: int
+    ) -> tuple[list[Array], float, int] | None:
+        """The factors of both blocks, the largest residual and the sweeps, as `_scale` does it.
+
+        Every sweep rakes the sums over each block's cells. The weights to start from sum to
+        `whole`. Gives None where targets that cannot all be met make factors too large to compute
+        with.
         """
         factors = [np.ones(math.prod(shape)) for shape in self.shapes]
+        factors[1] /= whole
         cut = len(self.shapes[0])
+        sides = [
+            (_cells(shape), np.concatenate(targets), np.cumsum([0, *shape]))
+            for shape, targets in zip(self.shapes, (wanted[:cut], wanted[cut:]), strict=True)
+        ]
         residual, used = np.inf, 0
         while residual >= tolerance and used < sweeps:
-            residual, used, whole = 0.0, used + 1, 0.0
-            for side, (table, targets) in enumerate(
-                ((self.table, wanted[:cut]), (self.table.T, wanted[cut:]))
-            ):
-                own = factors[side].reshape(self.shapes[side])
-                sums = own * np.asarray(table @ factors[1 - side]).reshape(self.shapes[side])
-                for axis, target in enumerate(targets):
-                    margin = margin_of(sums, axis)
-                    residual = max(residual, float(np.abs(margin - target).max()))
-                    factor = np.divide(target, margin, out=np.zeros_like(target), where=margin > 0)
-                    along = factor.reshape([-1 if at == axis else 1 for at in range(own.ndim)])
-                    own, sums = own * along, sums * along
-                if own.max() > LARGEST:
+            residual, used = 0.0, used + 1
+            for side, (codes, targets, starts) in enumerate(sides):
+                sums = factors[side] * self.sums(side, factors[1 - side])
+                raked = sums.copy()
+                further, _ = _scale(codes, targets, starts, raked, 0.0, 1)
+                if further < 0:
+                    return factors, -1.0, used
+                residual = max(residual, further)
+                factors[side] *= np.divide(raked, sums, out=np.zeros_like(sums), where=sums > 0)
+                if factors[side].max() > LARGEST:
                     return None
-                factors[side], whole = own.ravel(), float(sums.sum())
-            if not whole > 0:
-                return -1.0, used
-            factors[1] /= whole  # below 1 where a margin lost the records of a wanted category
-        weights *= factors[0][self.cells[0]]
-        weights *= factors[1][self.cells[1]]
-        return residual, used
+        return factors, residual, used
+
+
+def _cells(shape: Sequence[int]) -> Codes:
+    """The codes of all cells of a table, `(axes, cells)`."""
+    return np.indices(shape, dtype=smallest_unsigned(max(shape))).reshape(len(shape), -1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _are_whole(weights: Array) -> bool:
+    """Whether all are whole numbers."""
+    broken = 0
+    for weight in weights:
+        broken += weight != np.floor(weight)
+    return broken == 0
+
+
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _row_sums(table: npt.NDArray[np.floating[Any]], factors: Array) -> Array:
+    """T f. Threads of a BLAS would wait for each other longer than this takes."""
+    sums = np.zeros(table.shape[0])
+    for i in range(len(sums)):
+        row, total = table[i], 0.0
+        for j in range(len(row)):
+            total += row[j] * factors[j]
+        sums[i] = total
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _column_sums(table: npt.NDArray[np.floating[Any]], factors: Array) -> Array:
+    """fᵀ T."""
+    sums = np.zeros(table.shape[1])
+    for i in range(len(factors)):
+        row, factor = table[i], factors[i]
+        for j in range(len(sums)):
+            sums[j] += row[j] * factor
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _weigh(
+    weights: Array, start: Array, first: Codes, second: Codes, by_first: Array, by_second: Array
+) -> None:
+    """Each record's weight: that at the start times the factors of its cells in both blocks."""
+    for i in range(len(weights)):
+        weights[i] = start[i] * by_first[first[i]] * by_second[second[i]]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -259,10 +326,12 @@ def check_stop(tolerance: float, sweeps: int) -> None:
         raise EstimateError(f"sweeps={sweeps}: there must be at least one")
 
 
-def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: Array) -> None:
-    if not len(weights) or not weights.sum() > 0:
+def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: Array) -> float:
+    """The sum of the weights, or an error where they or the margins cannot be."""
+    whole = float(weights.sum())
+    if not whole > 0:
         raise EstimateError("there are no reports to adjust")
-    if not np.isfinite(weights).all() or (weights < 0).any():
+    if not math.isfinite(whole) or weights.min() < 0:
         raise EstimateError("the weights to start from must be finite and not negative")
     if not columns or len(columns) != len(targets):
         raise EstimateError(f"{len(columns)} columns and {len(targets)} targets: give one for each")
@@ -273,6 +342,7 @@ def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: 
             raise EstimateError(
                 f"column {j} needs one code per record, each in 0…{len(target) - 1}"
             )
+    return whole
 
 
 def fit_margins(
@@ -288,10 +358,10 @@ def fit_margins(
     for margin in margins[1:]:
         spread = np.multiply.outer(spread, margin)
     weights = (np.asarray(table, dtype=np.float64) + 1e-12 * spread).ravel()
-    kind = smallest_unsigned(max(spread.shape))
-    codes = np.indices(spread.shape, dtype=kind).reshape(spread.ndim, -1)
     starts = np.cumsum([0, *map(len, margins)])
-    residual, _ = _scale(codes, np.concatenate(margins), starts, weights, tolerance, sweeps)
+    residual, _ = _scale(
+        _cells(spread.shape), np.concatenate(margins), starts, weights, tolerance, sweeps
+    )
     if residual < 0:
         raise EstimateError("the margins leave no cell possible")
     found = weights.reshape(spread.shape)

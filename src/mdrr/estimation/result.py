@@ -9,8 +9,6 @@ import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +16,18 @@ import numpy as np
 
 from mdrr.columns import make_frame
 from mdrr.design import Design
+from mdrr.display import charts, estimate_html, on_white
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError, is_number, whole
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.joint import Joint, ProductJoint
 from mdrr.estimation.mixture import MixtureJoint
+from mdrr.estimation.table import MOST_INTERVALS, RESULTS, Count, Table, labelled, refuse_clash
 from mdrr.estimation.uncertainty import Of, bounds
-from mdrr.masks import MOST_CELLS, Term
+from mdrr.masks import MOST_CELLS
 from mdrr.matrix import Array
 from mdrr.query import Query, Where
 from mdrr.tallies import Tally
-
-_SHOWN = 12
-"""Cells of a table in its repr."""
-
-MOST_INTERVALS = 10_000
-"""Cells of a table up to which their intervals are computed, one query each."""
-
-RESULTS = ("probability", "low", "high")
-"""The columns that stand beside the labels in a frame of a table."""
 
 FORMAT = 1
 """The version of a saved estimate."""
@@ -53,100 +44,6 @@ _UNREADABLE = (
 """What reading another file as a saved estimate may raise."""
 
 JOINTS: dict[str, Any] = {kind.__name__: kind for kind in (MixtureJoint, ProductJoint)}
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many people are in a set: the estimate and its interval.
-
-    `value` comes from the estimated distribution. The interval is made from the unbiased
-    count. It contains `value` and lies between 0 and n.
-    """
-
-    value: float
-    low: float
-    high: float
-    level: float
-    n: int
-
-    @property
-    def share(self) -> float:
-        """The estimate as a share of all people."""
-        return self.value / self.n
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """The distribution of some attributes, axes in the order they were asked for."""
-
-    attributes: tuple[str, ...]
-    values: Array
-    estimate: Estimate = field(repr=False)
-    level: float = 0.95
-
-    def __repr__(self) -> str:
-        attributes = [self.estimate.domain.attribute(name) for name in self.attributes]
-        rows = [
-            f"{', '.join(str(a.categories[i]) for a, i in zip(attributes, cell, strict=True))}: "
-            f"{self.values[cell]:.4f}"
-            for cell in islice(np.ndindex(self.values.shape), _SHOWN)
-        ]
-        left = self.values.size - len(rows)
-        more = [f"… and {left:,} more in .values and .to_frame()"] if left else []
-        return "\n  ".join([f"<Table of {' × '.join(self.attributes)}", *rows, *more]) + ">"
-
-    @cached_property
-    def _bounds(self) -> tuple[Array, Array]:
-        if self.values.size > MOST_INTERVALS:
-            raise EstimateError(
-                f"a table of {self.values.size:,} cells would need as many intervals (the most is "
-                f"{MOST_INTERVALS:,}); ask for .values, a smaller table, or single counts"
-            )
-        low, high = np.empty(self.values.shape), np.empty(self.values.shape)
-        domain = self.estimate.domain
-        for cell in np.ndindex(self.values.shape):
-            terms = []
-            for name, code in zip(self.attributes, cell, strict=True):
-                mask = np.zeros(domain.attribute(name).size, dtype=np.bool_)
-                mask[code] = True
-                terms.append(Term((name,), mask))
-            count = self.estimate.count(Query(domain, tuple(terms)), level=self.level)
-            low[cell], high[cell] = count.low / count.n, count.high / count.n
-        return low, high
-
-    @property
-    def low(self) -> Array:
-        """The lower ends of the cells' intervals."""
-        return self._bounds[0]
-
-    @property
-    def high(self) -> Array:
-        """The upper ends of the cells' intervals."""
-        return self._bounds[1]
-
-    def to_frame(self, backend: str | None = None, *, intervals: bool = False) -> Any:
-        """One row per combination: labels and probability, and its interval if asked."""
-        refuse_clash(self.attributes, RESULTS if intervals else RESULTS[:1])
-        domain = self.estimate.domain
-        grids = np.indices(self.values.shape).reshape(len(self.attributes), -1)
-        columns: dict[str, Any] = {
-            name: labels_of(domain, name, codes)
-            for name, codes in zip(self.attributes, grids, strict=True)
-        }
-        columns["probability"] = self.values.ravel()
-        if intervals:
-            columns["low"], columns["high"] = self.low.ravel(), self.high.ravel()
-        return make_frame(columns, backend)
-
-
-def refuse_clash(names: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse a frame in which a column of results would replace an attribute's labels."""
-    for name in names:
-        if name in columns:
-            raise EstimateError(
-                f"the attribute {name!r} has the name of a column of results. Read the numbers "
-                "from .values, .low and .high of a table or, with mdrr estimate, write a .json file"
-            )
 
 
 def check_names(domain: Domain, names: Sequence[str]) -> None:
@@ -189,6 +86,9 @@ class Estimate:
     def __repr__(self) -> str:
         return f"<Estimate by {self.method}: {self.n:,} people, {len(self.domain)} attributes>"
 
+    def _repr_html_(self) -> str:
+        return estimate_html(self)
+
     def table(self, *names: str, level: float = 0.95) -> Table:
         """The estimated distribution of some attributes.
 
@@ -206,6 +106,12 @@ class Estimate:
             )
         _check_level(level)
         return Table(names, self._look(names), self, level)
+
+    def plot(self, *names: str, level: float = 0.95) -> Any:
+        """A chart (Altair) of one or two attributes; without names, of each attribute."""
+        if not names:
+            return on_white(charts().overview(self))
+        return self.table(*names, level=level).plot()
 
     def count(self, where: Where, *, level: float = 0.95, of: Of = "people") -> Count:
         """How many of the n people are in a set of combinations, with its interval.
@@ -239,18 +145,23 @@ class Estimate:
         Arguments:
             n: how many records.
             seed: for the same records again; a fresh one by default.
-            backend: `"polars"`, `"pandas"` or `"pyarrow"`; the first one installed by default.
+            backend: `"polars"`, `"pandas"` or `"pyarrow"`; by default the library in which the
+                reports came, or the first one installed.
         """
         n = whole("n", n, 1, EstimateError)
         seed = None if seed is None else whole("seed", seed, 0, EstimateError)
         columns = self.joint.sample(n, np.random.default_rng(seed))
-        return make_frame(labelled(self.domain, columns), backend)
+        return self.frame(labelled(self.domain, columns), backend)
+
+    def frame(self, columns: Mapping[str, Any], backend: str | None = None) -> Any:
+        """A data frame of columns, by default of the library in which the reports came."""
+        return make_frame(columns, backend or self.evidence.tally.library)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Every combination of positive probability, and its probability."""
         refuse_clash(self.domain.names, RESULTS[:1])
         columns, probabilities = self.joint.combinations()
-        return make_frame({**labelled(self.domain, columns), "probability": probabilities}, backend)
+        return self.frame({**labelled(self.domain, columns), "probability": probabilities}, backend)
 
     def save(self, path: str | Path) -> None:
         """Write the estimate to a file, to be asked again without fitting: `Estimate.load`.
@@ -326,22 +237,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     return value.item() if isinstance(value, np.generic) else value
-
-
-def labels_of(domain: Domain, name: str, codes: Any) -> Any:
-    """The labels of some codes of one attribute, as an array of its labels' type."""
-    attribute = domain.attribute(name)
-    kind = type(attribute.categories[0])
-    dtype = {str: object, int: np.int64, bool: np.bool_}[kind]
-    return np.array(attribute.categories, dtype=dtype)[codes]
-
-
-def labelled(domain: Domain, columns: list[Any]) -> dict[str, Any]:
-    """Code columns of the whole domain as label columns by name."""
-    return {
-        name: labels_of(domain, name, codes)
-        for name, codes in zip(domain.names, columns, strict=True)
-    }
 
 
 def _check_level(level: float) -> None:

@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, owens_t
 
 from mdrr.estimation.evidence import Evidence
@@ -182,6 +181,8 @@ def reach(level: float, agreement: float) -> float:
 
     def missed(z: float) -> float:
         return float(ndtr(-z) + 2 * owens_t(z, slope)) - (1 - level)
+
+    from scipy.optimize import brentq  # slow to import, and seldom needed
 
     return float(brentq(missed, 0.0, most + 1)) if missed(0.0) > 0 else 0.0
 

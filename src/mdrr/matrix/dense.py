@@ -153,7 +153,7 @@ def _round_row(row: Array, total: int) -> tuple[int, ...]:
     at = 0
     while left:
         v = order[at % len(order)]
-        if exact[v] > 0 and weights[v] + step >= 1:
+        if weights[v] + step >= 1:  # fewer are left than weights that were rounded down
             weights[v] += step
             left -= step
         at += 1

@@ -48,17 +48,17 @@ class Through:
         if not known or list(self.places) != known:
             raise MatrixError(f"places {self.places} are not increasing places of {self.shape}")
 
-    @property
+    @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The kept attributes' category counts."""
         return tuple(self.shape[place] for place in self.places)
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """k, the number of kept combinations."""
         return math.prod(self.sizes)
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """Whether codes are kept cells, all but the true one equally likely."""
         return isinstance(self.matrix, Constant | Public)
@@ -68,7 +68,7 @@ class Through:
         """How many codes there are: kept cells if it is constant, else the matrix's own."""
         return self.cells if self.constant else self.matrix.outcomes
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether all attributes are kept."""
         return len(self.places) == len(self.shape)
@@ -91,13 +91,13 @@ class Through:
             kept = kept * self.shape[place] + cells // after % self.shape[place]
         return kept
 
-    @property
+    @cached_property
     def _flat(self) -> tuple[float, float]:
         """(s, o·r/k) of a constant channel: what the true cell has beyond the others, and they."""
         assert isinstance(self.matrix, Constant | Public)
         return self.matrix.signal, self.matrix.floor * self.matrix.cells / self.cells
 
-    @property
+    @cached_property
     def _two(self) -> tuple[float, float]:
         """The scores of a constant channel: of the cell that is reported, and of every other."""
         signal, floor = self._flat

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -40,9 +41,14 @@ class Goal:
         """Which tables somebody's answers can tell of."""
         return np.asarray((self.tables.max(axis=1).toarray().ravel() > 0) | self._known)
 
-    @property
+    @cached_property
     def _known(self) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isfinite(self.bias))
+
+    @cached_property
+    def _columns(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Both matrices with a row for each questionnaire."""
+        return sparse.csr_array(self.singles.T), sparse.csr_array(self.tables.T)
 
     def among(self, kept: npt.NDArray[np.int64]) -> Goal:
         """The goal when only some questionnaires are used."""
@@ -55,18 +61,18 @@ class Goal:
     def slope(self, shares: Array) -> Array:
         """How fast it falls as each share grows."""
         known, told = self._known, np.maximum(self.tables @ shares, 1e-100)
+        singles, tables = self._columns
         rates = self.scales / (2 * np.sqrt(self._squares(shares)))
         bias = np.where(known, self.bias, 0.0)
         learnt = BORROWED * (bias / (1 + BORROWED * bias * told)) ** 2
         direct = np.divide(1.0, told**2, out=np.zeros_like(told), where=~known)
-        total = (rates * np.where(known, learnt, direct)) @ self.tables
+        total = tables @ (rates * np.where(known, learnt, direct))
         if known.any():
-            alone = self.singles @ shares
-            each = np.zeros(len(alone))
-            for one, other in ((0, 1), (1, 0)):
-                at, beside = self.places[known, one], self.places[known, other]
-                np.add.at(each, at, rates[known] / (alone[at] ** 2 * self.sizes[beside]))
-            total = total + each @ self.singles
+            alone, rates = self.singles @ shares, rates[known]
+            first, last = self.places[known].T
+            ends = np.concatenate((first, last))
+            falls = np.concatenate((rates / self.sizes[last], rates / self.sizes[first]))
+            total = total + singles @ np.bincount(ends, falls / alone[ends] ** 2, len(alone))
         return np.asarray(total)
 
     def _squares(self, shares: Array) -> Array:

@@ -15,6 +15,7 @@ from mdrr.clustering import cluster
 from mdrr.columns import make_frame
 from mdrr.dependence import Dependences
 from mdrr.design import Design
+from mdrr.display import charts, on_white, plan_html
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.planning.predict import WORTH, Names, Predicted, check_counts, check_worth, predict
@@ -70,6 +71,9 @@ class Plan:
         head = f"Plan for {self.n:,} people at ε = {self.epsilon:.4g}, the best first"
         return "\n  ".join([f"<{head}", *rows]) + ">"
 
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
     @property
     def best(self) -> Candidate:
         """The candidate ranked first."""
@@ -104,6 +108,10 @@ class Plan:
             key=lambda c: (self.assumed and not c.predicted.covered, c.predicted.loss),
         )
         return replace(self, candidates=tuple(found))
+
+    def plot(self) -> Any:
+        """A chart (Altair) of the predicted error of every candidate."""
+        return on_white(charts().candidates(self))
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per candidate: predicted errors, ε, questionnaires, weight of a forgery."""

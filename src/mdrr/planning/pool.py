@@ -44,7 +44,9 @@ def pool(surveys: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     groups = [merged(parts) for parts in asked.values()]
     parts = zip(asked, whole_shares([group.n for group in groups]), strict=True)
     design = Design(domain, tuple(Questionnaire(clusters, weight) for clusters, weight in parts))
-    return Tally(design.fingerprint, tuple(groups)), design
+    libraries = {tally.library for tally, _ in surveys}
+    library = libraries.pop() if len(libraries) == 1 else None
+    return Tally(design.fingerprint, tuple(groups), library=library), design
 
 
 def whole_shares(shares: Sequence[float]) -> list[int]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from mdrr.errors import MdrrError
 from mdrr.matrix import Array
@@ -57,7 +58,7 @@ class Clones:
         e, gamma, t = math.exp(epsilon), min(a + b, 1.0), crowd.pointing
         pull = (1 + e) * (a - b) / gamma
         first = np.minimum(np.floor(t / 2 + (e - 1) * crowd.size / (2 * pull)), t) + 1
-        edge = stats.binom.pmf(first - 1, np.maximum(t - 1, 0), 0.5)
+        edge = _binomial().pmf(first - 1, np.maximum(t - 1, 0), 0.5)
         parts = (1 - e) * _half_tails(t, first, crowd.starts) + pull * t / (2 * crowd.size) * edge
         return float(crowd.mass @ np.maximum(parts, 0.0)) + crowd.left_out
 
@@ -72,7 +73,7 @@ def _half_tails(trials: Array, first: Array, starts: Codes) -> Array:
     possible = k <= n
     base = special.betainc(np.where(possible, k, 1.0), np.where(possible, n - k, 0.0) + 1, 0.5)
     same = np.diff(first, append=first[-1]) == 0
-    step = np.where(same, 0.5, -0.5) * stats.binom.pmf(first - same, trials, 0.5)
+    step = np.where(same, 0.5, -0.5) * _binomial().pmf(first - same, trials, 0.5)
     walked = np.concatenate(([0.0], np.cumsum(step)[:-1]))
     lengths = np.diff(starts, append=len(trials))
     return np.asarray(np.repeat(np.where(possible, base, 0.0) - walked[starts], lengths) + walked)
@@ -119,14 +120,20 @@ def crowd_of(clones: Clones, n: int, slack: float) -> Crowd:
     return Crowd(size, pointing, weight, starts, float(left_out))
 
 
+def _binomial() -> Any:
+    from scipy.stats import binom  # slow to import, and few programs that import this need it
+
+    return binom
+
+
 def _binomial_body(size: int, chance: float, slack: float) -> tuple[Array, Array, float]:
     """The likely values of Binomial(size, chance), their probabilities, and what is left out."""
     if chance >= 1:
         return np.array([float(size)]), np.ones(1), 0.0
     low, high = 0, size
     if slack > 0 and size > _EXACT:
-        low = max(int(stats.binom.ppf(slack / 2, size, chance)) - 1, 0)
-        high = size - max(int(stats.binom.ppf(slack / 2, size, 1 - chance)) - 1, 0)
+        low = max(int(_binomial().ppf(slack / 2, size, chance)) - 1, 0)
+        high = size - max(int(_binomial().ppf(slack / 2, size, 1 - chance)) - 1, 0)
     values = np.arange(low, high + 1, dtype=np.float64)
-    outside = stats.binom.cdf(low - 1, size, chance) + stats.binom.sf(high, size, chance)
-    return values, np.asarray(stats.binom.pmf(values, size, chance)), float(outside)
+    outside = _binomial().cdf(low - 1, size, chance) + _binomial().sf(high, size, chance)
+    return values, np.asarray(_binomial().pmf(values, size, chance)), float(outside)

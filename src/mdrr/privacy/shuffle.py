@@ -26,7 +26,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize
 
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError
@@ -108,7 +107,9 @@ def _smallest(delta_at: Callable[[float], float], delta: float, most: float) -> 
     def excess(epsilon: float) -> float:
         return math.log(max(delta_at(epsilon), floor) / delta)
 
-    found = float(optimize.brentq(excess, 0.0, most, xtol=1e-9, rtol=_PRECISION))
+    from scipy.optimize import brentq  # slow to import
+
+    found = float(brentq(excess, 0.0, most, xtol=1e-9, rtol=_PRECISION))
     while found < most and delta_at(found) * (1 + 1e-6) > delta:
         found = found * (1 + _PRECISION) + 1e-9
     return min(found, most)

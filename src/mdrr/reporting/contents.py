@@ -268,7 +268,8 @@ class Contents:
         if mine is not None and not self.outcomes:
             found.append(
                 f"Predicted of this design: a typical count is off by {percent(mine.error)} %, in "
-                f"the worst table by {percent(mine.worst)} %."
+                f"the worst table by {percent(mine.worst)} %. What this rests on is said beside "
+                "the other designs."
             )
         if self.asked:
             top = [margin.leading for margin in self.margins[:8]]
