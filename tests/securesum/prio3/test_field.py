@@ -1,12 +1,15 @@
 """Field arithmetic, transforms and bytes, against Python's integers."""
 
+import ast
+import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.prio3 import xof
+from mdrr.securesum.prio3 import modular, xof
 from mdrr.securesum.prio3.field import FIELD64, FIELD128, Field
 from mdrr.securesum.prio3.flp import transform
 from tests.securesum.prio3 import plain
@@ -99,3 +102,23 @@ def test_draws_outside_the_field_are_dropped_and_later_ones_move_up(field: Field
 def test_a_long_tag_is_refused() -> None:
     with pytest.raises(ProtocolError, match="a tag of 65536 bytes"):
         xof.stream(bytes(32), bytes(2**16), b"")
+
+
+def test_compiled_functions_are_kept_in_one_file_each():
+    """`guvectorize` keeps two, which processes that start together mix up, and then crash."""
+    compiled = [value for value in vars(modular).values() if hasattr(value, "py_func")]
+    assert {"_each", "_dot", "_total"} <= {function.__name__ for function in compiled}
+    for source in (Path(modular.__file__).parents[2]).rglob("*.py"):
+        tree = ast.parse(source.read_text(encoding="utf-8"))
+        names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        assert not names & {"vectorize", "guvectorize"}, source
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 2), (2, 3, 2), (2, 1, 3, 2), (2, 2, 1, 3, 2)])
+def test_numbers_are_broadcast_over_every_number_of_axes(shape):
+    numbers = FIELD128.elements(range(5, 5 + math.prod(shape[:-1]))).reshape(shape)
+    other = FIELD128.elements([7**40])[0]
+    wanted = [x * 7**40 % FIELD128.modulus for x in FIELD128.ints(numbers)]
+    assert FIELD128.ints(FIELD128.multiply(numbers, other)) == wanted
+    assert FIELD128.multiply(other, numbers).shape == shape

@@ -76,23 +76,23 @@ class Field:
 
     def add(self, a: Elements, b: Elements) -> Elements:
         """a + b, broadcast."""
-        return np.asarray(modular.add(a, b, self.rule))
+        return modular.add(a, b, self.rule)
 
     def subtract(self, a: Elements, b: Elements) -> Elements:
         """a − b, broadcast."""
-        return np.asarray(modular.subtract(a, b, self.rule))
+        return modular.subtract(a, b, self.rule)
 
     def multiply(self, a: Elements, b: Elements) -> Elements:
         """a·b, broadcast."""
-        return np.asarray(modular.multiply(a, b, self.rule))
+        return modular.multiply(a, b, self.rule)
 
     def dot(self, a: Elements, b: Elements) -> Elements:
         """Σ_k a_k·b_k over the last axis of numbers, broadcast."""
-        return np.asarray(modular.dot(a, b, self.rule))
+        return modular.dot(a, b, self.rule)
 
     def total(self, a: Elements) -> Elements:
         """Σ_k a_k over the last axis of numbers."""
-        return np.asarray(modular.total(a, self.rule))
+        return modular.total(a, self.rule)
 
     def roots(self, order: int) -> list[int]:
         """The powers of the root of unity of that order, from 1 on."""

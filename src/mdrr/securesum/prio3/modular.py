@@ -4,31 +4,41 @@ A number is two unsigned words of 64 bits, the low one first, so arrays have a l
 Everything broadcasts over the axes before it, as NumPy's own functions do. One multiplication
 serves every field: Montgomery's, with R = 2^128. `rule` holds what it needs to know of the field
 (see `mdrr.securesum.prio3.field`): the prime, −1/p mod 2^64 and R² mod p.
+
+The loops are plain compiled functions of one signature each. Numba's `guvectorize` would broadcast
+by itself, but it keeps a function and its wrapper in two files: if two processes compile at the
+same time, one's wrapper meets the other's function, and every later process crashes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numba
 import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba import njit
 from numba.extending import intrinsic
 
-_WORDS, _ROWS = "uint64[:]", "uint64[:,:]"
+_Words: TypeAlias = npt.NDArray[np.uint64]
 _types: Any = numba.types
 _ZERO, _UNIT = np.uint64(0), np.uint64(1)
+_AXES = 5
+"""Every array is shown to the loops with this many axes, the last of 2."""
+_READ = _types.Array(_types.uint64, _AXES, "A", readonly=True)
+_WRITTEN = _types.Array(_types.uint64, _AXES, "C")
+_RULE = _types.Array(_types.uint64, 1, "C", readonly=True)
+_PLUS, _MINUS, _TIMES = 0, 1, 2
+_Loop: TypeAlias = Callable[..., None]
 
 
-def _vectorized(layout: str, *types: str) -> Callable[[Callable[..., None]], Any]:
-    """Compile a function of single numbers so that it broadcasts over arrays of them."""
-    decorate: Any = numba.guvectorize
-    made: Callable[[Callable[..., None]], Any] = decorate(
-        [f"void({', '.join(types)})"], layout, cache=True, nopython=True
-    )
-    return made
+def _loop(*types: Any) -> Callable[[_Loop], _Loop]:
+    """Compile a loop for arguments of these types alone."""
+    decorate: Any = njit
+    compiled: Callable[[_Loop], _Loop] = decorate(_types.void(*types), cache=True, nogil=True)
+    return compiled
 
 
 def _whole_product(_context: Any, _first: Any, _second: Any) -> Any:
@@ -109,15 +119,8 @@ def _montgomery(a: Any, b: Any, rule: Any) -> Any:
     return _reduced(t[0], t[1], t[2], rule)
 
 
-@_vectorized("(l),(l),(r)->(l)", _WORDS, _WORDS, _WORDS, _WORDS)
-def add(a: Any, b: Any, rule: Any, out: Any) -> None:
-    """a + b."""
-    out[0], out[1] = _plus((a[0], a[1]), (b[0], b[1]), rule)
-
-
-@_vectorized("(l),(l),(r)->(l)", _WORDS, _WORDS, _WORDS, _WORDS)
-def subtract(a: Any, b: Any, rule: Any, out: Any) -> None:
-    """a − b."""
+@njit(inline="always")
+def _minus(a: Any, b: Any, rule: Any) -> Any:
     low = a[0] - b[0]
     borrow = _carried(a[0] < b[0])
     high = a[1] - b[1]
@@ -127,30 +130,94 @@ def subtract(a: Any, b: Any, rule: Any, out: Any) -> None:
         lifted = low + rule[0]
         high += rule[1] + _carried(lifted < low)
         low = lifted
-    out[0], out[1] = low, high
+    return low, high
 
 
-@_vectorized("(l),(l),(r)->(l)", _WORDS, _WORDS, _WORDS, _WORDS)
-def multiply(a: Any, b: Any, rule: Any, out: Any) -> None:
+@_loop(_types.int64, _READ, _READ, _RULE, _WRITTEN)
+def _each(operation: int, a: Any, b: Any, rule: Any, out: Any) -> None:
+    """out ← a + b, a − b or a·b, number by number."""
+    for h in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                for k in range(out.shape[3]):
+                    x = (a[h, i, j, k, 0], a[h, i, j, k, 1])
+                    y = (b[h, i, j, k, 0], b[h, i, j, k, 1])
+                    if operation == _PLUS:
+                        z = _plus(x, y, rule)
+                    elif operation == _MINUS:
+                        z = _minus(x, y, rule)
+                    else:
+                        z = _montgomery(_montgomery(x, y, rule), (rule[3], rule[4]), rule)
+                    out[h, i, j, k, 0], out[h, i, j, k, 1] = z
+
+
+@_loop(_READ, _READ, _RULE, _WRITTEN)
+def _dot(a: Any, b: Any, rule: Any, out: Any) -> None:
+    """out ← Σ_k a_k·b_k, over the last axis of numbers."""
+    for h in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                so_far = (_ZERO, _ZERO)
+                for k in range(a.shape[3]):
+                    x = (a[h, i, j, k, 0], a[h, i, j, k, 1])
+                    y = (b[h, i, j, k, 0], b[h, i, j, k, 1])
+                    so_far = _plus(so_far, _montgomery(x, y, rule), rule)
+                so_far = _montgomery(so_far, (rule[3], rule[4]), rule)
+                out[h, i, j, 0, 0], out[h, i, j, 0, 1] = so_far
+
+
+@_loop(_READ, _RULE, _WRITTEN)
+def _total(a: Any, rule: Any, out: Any) -> None:
+    """out ← Σ_k a_k, over the last axis of numbers."""
+    for h in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                so_far = (_ZERO, _ZERO)
+                for k in range(a.shape[3]):
+                    so_far = _plus(so_far, (a[h, i, j, k, 0], a[h, i, j, k, 1]), rule)
+                out[h, i, j, 0, 0], out[h, i, j, 0, 1] = so_far
+
+
+def _all_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (_AXES - len(shape)) + shape
+
+
+def _applied(operation: int, a: _Words, b: _Words, rule: _Words) -> _Words:
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    out = np.empty(shape, np.uint64)
+    whole = _all_axes(shape)
+    first, second = np.broadcast_to(a, whole), np.broadcast_to(b, whole)
+    _each(operation, first, second, rule, out.reshape(whole))
+    return out
+
+
+def add(a: _Words, b: _Words, rule: _Words) -> _Words:
+    """a + b."""
+    return _applied(_PLUS, a, b, rule)
+
+
+def subtract(a: _Words, b: _Words, rule: _Words) -> _Words:
+    """a − b."""
+    return _applied(_MINUS, a, b, rule)
+
+
+def multiply(a: _Words, b: _Words, rule: _Words) -> _Words:
     """a·b."""
-    product = _montgomery((a[0], a[1]), (b[0], b[1]), rule)
-    out[0], out[1] = _montgomery(product, (rule[3], rule[4]), rule)
+    return _applied(_TIMES, a, b, rule)
 
 
-@_vectorized("(k,l),(k,l),(r)->(l)", _ROWS, _ROWS, _WORDS, _WORDS)
-def dot(a: Any, b: Any, rule: Any, out: Any) -> None:
+def dot(a: _Words, b: _Words, rule: _Words) -> _Words:
     """Σ_k a_k·b_k."""
-    total = (_ZERO, _ZERO)
-    for k in range(a.shape[0]):
-        product = _montgomery((a[k, 0], a[k, 1]), (b[k, 0], b[k, 1]), rule)
-        total = _plus(total, product, rule)
-    out[0], out[1] = _montgomery(total, (rule[3], rule[4]), rule)
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    out = np.empty((*shape[:-2], 1, 2), np.uint64)
+    whole = _all_axes(shape)
+    first, second = np.broadcast_to(a, whole), np.broadcast_to(b, whole)
+    _dot(first, second, rule, out.reshape(_all_axes(out.shape)))
+    return out[..., 0, :]
 
 
-@_vectorized("(k,l),(r)->(l)", _ROWS, _WORDS, _WORDS)
-def total(a: Any, rule: Any, out: Any) -> None:
+def total(a: _Words, rule: _Words) -> _Words:
     """Σ_k a_k."""
-    so_far = (_ZERO, _ZERO)
-    for k in range(a.shape[0]):
-        so_far = _plus(so_far, (a[k, 0], a[k, 1]), rule)
-    out[0], out[1] = so_far
+    out = np.empty((*a.shape[:-2], 1, 2), np.uint64)
+    _total(a.reshape(_all_axes(a.shape)), rule, out.reshape(_all_axes(out.shape)))
+    return out[..., 0, :]
