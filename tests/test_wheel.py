@@ -85,9 +85,10 @@ def test_wheel_holds_the_package_and_nothing_else(tmp_path):
 @pytest.mark.slow
 def test_quick_start_runs_from_the_installed_wheel(tmp_path):
     wheel = build_wheel(tmp_path)
-    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    install = (python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt")
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    install = (*pip, "install", "--quiet", "--no-compile", "-c", ROOT / "constraints.txt")
 
     run(*install, wheel, cwd=tmp_path)
     advice = run(python, "-W", "error", "-c", CORE_ONLY, cwd=tmp_path)

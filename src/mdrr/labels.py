@@ -176,20 +176,23 @@ def _dictionary_of(column: Any) -> Any:
 
     Polars numbers the categories of all columns together, so there may be labels of others.
     """
-    kind = getattr(column, "implementation", None)
-    if kind is None or column.dtype != require("narwhals", "frames").Categorical:
+    kind, nw = getattr(column, "implementation", None), require("narwhals", "frames")
+    if kind is None or column.dtype not in (nw.Categorical, nw.Enum):
         return None
     pa, native = require("pyarrow", "frames"), column.to_native()
-    if kind.is_pandas():
-        codes = native.cat.codes.to_numpy()
-        labels = pa.array(native.cat.categories)
+    if kind.is_pandas() and hasattr(native.array, "codes"):
+        codes, labels = native.array.codes, pa.array(native.cat.categories)
     elif kind.is_polars() and hasattr(native.cat, "to") and not native.null_count():
         physical = native.to_physical()
-        if (most := physical.max() or 0) > _MOST_WORDS:
+        codes = physical.to_numpy()
+        if column.dtype == nw.Enum:
+            labels = native.dtype.categories.to_arrow()
+        elif (most := physical.max() or 0) > _MOST_WORDS:
             return None
-        pl = require("polars", "frames")
-        every = pl.Series(np.arange(most + 1, dtype=np.uint32)).cast(physical.dtype)
-        codes, labels = physical.to_numpy(), every.cat.to(native.dtype).cast(pl.String).to_arrow()
+        else:
+            pl = require("polars", "frames")
+            every = pl.Series(np.arange(most + 1, dtype=codes.dtype))
+            labels = every.cat.to(native.dtype).cast(pl.String).to_arrow()
     else:
         return None
     if codes.dtype.kind == "i" and codes.min(initial=0) < 0:
