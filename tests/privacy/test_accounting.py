@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from itertools import permutations, product
 
 import numpy as np
@@ -12,7 +13,14 @@ from hypothesis import strategies as st
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import DesignError, MdrrError
-from mdrr.matrix import Dense, banded_matrix, constant_matrix, dense_matrix, subset_matrix
+from mdrr.matrix import (
+    Constant,
+    Dense,
+    banded_matrix,
+    constant_matrix,
+    dense_matrix,
+    subset_matrix,
+)
 from mdrr.privacy import account, attribute_account, cluster_attribute_epsilons
 from mdrr.protocols import clustered, independent, joint, sampled
 
@@ -138,6 +146,56 @@ def test_an_attribute_costs_what_its_most_revealing_questionnaire_does(order):
     assert found.asked == 0.75
     chances = [q.probability for q in account(design).questionnaires]
     assert chances == [weights[i] / 2**16 for i in order]
+
+
+def test_an_account_by_hand():
+    """Of a and b together 24576 : 8192 = 3, of a with b unknown (3 + 2)/3, of b (3 + 1)/2."""
+    pair, single = Constant(6, 24576, 8192), Constant(4, 17536, 16000)
+    clusters = (Cluster(("a", "b"), pair), Cluster(("c",), single))
+    design = Design(DOMAIN, (Questionnaire(clusters),))
+    three, small = math.log(3), math.log(17536 / 16000)
+    near = partial(pytest.approx, rel=1e-12)
+    found = account(design).to_dict()
+    assert found == {
+        "fingerprint": design.fingerprint,
+        "epsilon": near(three + small),
+        "questionnaires": [
+            {
+                "probability": 1.0,
+                "epsilon": near(three + small),
+                "clusters": [
+                    {
+                        "attributes": ["a", "b"],
+                        "cells": 6,
+                        "kind": "constant",
+                        "epsilon": near(three),
+                    },
+                    {"attributes": ["c"], "cells": 4, "kind": "constant", "epsilon": near(small)},
+                ],
+            }
+        ],
+        "attributes": [
+            {
+                "name": "a",
+                "asked": 1.0,
+                "epsilon": near(three),
+                "epsilon_others_unknown": near(math.log(5 / 3)),
+            },
+            {
+                "name": "b",
+                "asked": 1.0,
+                "epsilon": near(three),
+                "epsilon_others_unknown": near(math.log(2)),
+            },
+            {
+                "name": "c",
+                "asked": 1.0,
+                "epsilon": near(small),
+                "epsilon_others_unknown": near(small),
+            },
+        ],
+        "public": [],
+    }
 
 
 def test_alone_in_its_cluster_both_epsilons_agree():

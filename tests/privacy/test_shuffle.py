@@ -1,4 +1,4 @@
-"""Shuffling bounds against exact enumeration and an independent, term-by-term implementation."""
+"""Shuffling bounds against exact enumeration."""
 
 import math
 from itertools import combinations_with_replacement, permutations, product
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
@@ -20,7 +19,7 @@ from mdrr.matrix import (
     dense_matrix,
     subset_matrix,
 )
-from mdrr.privacy import Clones, clones_of, shuffled, shuffled_closed_form
+from mdrr.privacy import Clones, Shuffled, clones_of, shuffle, shuffled, shuffled_closed_form
 from mdrr.privacy.clones import crowd_of
 from mdrr.protocols import independent, sampled
 
@@ -147,37 +146,6 @@ def test_design_bound_is_above_the_exact_delta(design):
         assert exact_delta(law, 3, at) <= clones.delta(at, 3) * (1 + 1e-9)
 
 
-def term_by_term(clones, n, epsilon):
-    """E over C, T and n₀ of the positive part, with nothing simplified."""
-    a, b, gamma = clones.high, clones.low, clones.high + clones.low
-    total = 0.0
-    for c in range(n):
-        for t in range(c + 2):
-            for k in range(t + 1):
-                mass = (
-                    stats.binom.pmf(c, n - 1, clones.chance)
-                    * stats.binom.pmf(t, c + 1, min(gamma, 1.0))
-                    * stats.binom.pmf(k, t, 0.5)
-                )
-                p = (2 * (a * k + b * (t - k)) / gamma + c + 1 - t) / (c + 1)
-                q = (2 * (b * k + a * (t - k)) / gamma + c + 1 - t) / (c + 1)
-                total += mass * max(p - math.exp(epsilon) * q, 0.0)
-    return total
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    chance=st.floats(0.01, 1.0),
-    low=st.floats(0.001, 0.3),
-    gain=st.floats(0.01, 0.4),
-    n=st.integers(1, 7),
-    epsilon=st.floats(0.0, 3.0),
-)
-def test_closed_sum_equals_term_by_term(chance, low, gain, n, epsilon):
-    clones = Clones(chance, low + gain, low)
-    assert clones.delta(epsilon, n) == pytest.approx(term_by_term(clones, n, epsilon), abs=1e-12)
-
-
 @pytest.mark.parametrize("what", [1.0, 3.0, constant_matrix(5, epsilon=1.5)])
 def test_buckets_cost_little_and_never_help(what):
     clones, n, delta = clones_of(what), 700, 1e-4
@@ -267,3 +235,170 @@ def test_bad_input_is_refused(call, words):
 
 def test_constant_chance_from_the_integers():
     assert clones_of(Constant(3, diagonal=2**15, off=2**14)) == Clones(2 / 3, 0.5, 0.25)
+
+
+def chosen(design):
+    """The largest c with which every report satisfies the decomposition, enumerated."""
+    law = report_law(design)
+    pairs = [law[i] + law[j] for i, j in permutations(range(len(law)), 2)]
+    return min(float((2 * law / pair).min()) for pair in pairs)
+
+
+@pytest.mark.parametrize("design", [two_binary(), split()], ids=["whole", "split"])
+def test_no_larger_chance_would_do_for_constant_clusters(design):
+    assert clones_of(design).chance == pytest.approx(chosen(design), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("alone", [1.2, 1.9])
+def test_a_questionnaire_that_leaves_out_an_attribute_has_fewer_clones(order, alone):
+    """Two records then can be equal in all that is asked. The fewest clones of any count."""
+    domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y", "z"))))
+    one = Questionnaire(
+        (Cluster(("a",), Constant(2, 49152, 16384)), Cluster(("b",), Constant(3, 32768, 16384))),
+        2**15,
+    )
+    two = Questionnaire((Cluster(("a",), constant_matrix(2, epsilon=alone)),), 2**15)
+    design = Design(domain, (one, two)[::order])
+    both = 2 * (1 / 3 * 1 / 2) / (1 + 1 / 2)
+    assert clones_of(design).chance == pytest.approx(min(both, math.exp(-alone)), rel=1e-4)
+    assert clones_of(design).chance == pytest.approx(chosen(design), rel=1e-9)
+
+
+def test_a_joint_cluster_of_everything_leaves_nothing_out():
+    domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
+    weights = Dense(((40000, 25535, 1), (20000, 45535, 1)))
+    one = Questionnaire((Cluster(("a", "b"), Constant(4, 40960, 8192)),), 2**15)
+    two = Questionnaire(
+        (Cluster(("b",), weights), Cluster(("a",), Constant(2, 2**15 + 1, 2**15 - 1))), 2**15
+    )
+    assert clones_of(Design(domain, (one, two))).chance == pytest.approx(2 * 0.2 / 1.2)
+
+
+@pytest.mark.parametrize(
+    ("weights", "chance"),
+    [
+        (BAND.weights, 2 * 5000 / (40000 + 15000)),
+        (((40000, 25536, 0), (20000, 45536, 0)), 2 * 20000 / 60000),
+        (((40000, 25535, 1), (20000, 45536, 0)), 0.0),
+        (((36000, 29535, 1), (29536, 35997, 3)), 2 * 1 / 4),
+    ],
+    ids=["three", "never reported", "betrays", "rare"],
+)
+def test_chance_of_a_dense_matrix_by_hand(weights, chance):
+    matrix = Dense(weights)
+    found = clones_of(matrix)
+    assert found.chance == pytest.approx(chance, rel=1e-12)
+    odds = math.exp(matrix.epsilon)
+    assert (found.high, found.low) == pytest.approx(
+        (odds / (1 + odds) if chance else 1, 1 / (1 + odds))
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "second"),
+    [
+        (BAND.weights, 25000 / 35536),
+        (((40000, 25536, 0), (20000, 45536, 0)), 25536 / 45536),
+        (((40000, 25535, 1), (20000, 45535, 1)), 1.0),
+    ],
+    ids=["three", "never reported", "rare"],
+)
+def test_chance_of_a_report_with_a_dense_cluster_by_hand(weights, second):
+    """The largest second-largest share of a column is that of the dense cluster, not 1/4."""
+    domain = Domain((Attribute("a", tuple("xyz"[: len(weights)])), Attribute("b", ("x", "y"))))
+    clusters = (Cluster(("b",), Constant(2, 52428, 13107 + 1)), Cluster(("a",), Dense(weights)))
+    design = Design(domain, (Questionnaire(clusters),))
+    assert clones_of(design).chance == pytest.approx(
+        2 * math.exp(-design.epsilon) / (1 + second), rel=1e-9
+    )
+
+
+def test_clones_of_any_report_by_hand():
+    third = clones_of(math.log(3))
+    assert (third.chance, third.high, third.low) == pytest.approx((1 / 3, 3 / 4, 1 / 4), rel=1e-12)
+    assert clones_of(0) == Clones(1.0, 0.5, 0.5)
+    assert clones_of(2) == clones_of(2.0)
+    assert clones_of(699.5).low > 0
+    assert clones_of(700.0) == Clones(math.exp(-700.0), 1.0, 0.0)
+    assert clones_of(800.0) == Clones(0.0, 1.0, 0.0)
+    with pytest.raises(MdrrError, match="not a probability"):
+        clones_of(-1.0)
+
+
+def falling(epsilon):
+    return math.exp(-epsilon)
+
+
+@pytest.mark.parametrize("wanted", [1e-7, 0.003, 0.5, 2.0, 30.0])
+@pytest.mark.parametrize("delta", [1e-9, 0.5])
+def test_the_smallest_epsilon_is_found_and_rounded_up(wanted, delta):
+    """δ(ε) falls by a millionth within 10^-6, which is left for errors of its sum."""
+    found = shuffle._smallest(lambda e: delta * falling(e - wanted), delta, 40.0)
+    assert wanted < found < (wanted + 1e-6) * (1 + 2e-4) + 2e-9
+
+
+def test_the_smallest_epsilon_at_the_ends():
+    assert shuffle._smallest(falling, 1.0, 5.0) == 0.0
+    assert shuffle._smallest(falling, math.exp(-3.0), 3.0) == 3.0
+    assert shuffle._smallest(falling, math.exp(-3.0), 2.9) == 2.9
+    assert shuffle._smallest(falling, math.exp(-3.0), 3.0001) <= 3.0001
+    assert 0.5 < shuffle._smallest(lambda e: max(0.5 - e, 0.0), 1e-9, 9.0) < 0.5002
+
+
+def flat(start, stop, height, delta):
+    """2δ, then of a certain height, then δ/2."""
+    return lambda e: 2 * delta if e < start else height if e < stop else delta / 2
+
+
+@pytest.mark.parametrize(("start", "stop"), [(1.0, 1.01), (1e-8, 1.3e-8)])
+def test_what_may_be_above_delta_by_rounding_is_not_enough(start, stop):
+    """A flat stretch that is below δ by half a millionth, then one that is by a millionth."""
+    delta = 1e-6
+    found = shuffle._smallest(flat(start, stop, delta * (1 - 5e-7), delta), delta, 2.0)
+    assert stop <= found <= stop * (1 + 1.01e-4) + 1.01e-9
+    enough = 0.25 * (1 + 1e-6)
+    found = shuffle._smallest(flat(start, stop, 0.25, enough), enough, 2.0)
+    assert start <= found < start * (1 + 2e-4) + 2e-9
+
+
+def test_numbers_of_shuffled_reports_by_their_definition():
+    """The found ε is the smallest with δ(ε) ≤ δ, from the sum over every number of clones."""
+    for what, n, delta in [(1.0, 20, 0.01), (2, 30, 1e-3), (Constant(3, 2**15, 2**14), 40, 1e-4)]:
+        found = shuffled(what, n, delta)
+        clones = clones_of(what)
+        assert clones.delta(found.epsilon, n) <= delta < clones.delta(found.epsilon * 0.9997, n)
+        local = what if isinstance(what, int | float) else what.epsilon
+        assert found == Shuffled(found.epsilon, delta, local, n, "clones")
+        assert isinstance(found.local_epsilon, float)
+
+
+def test_one_report_hides_in_no_crowd():
+    assert shuffled(1.0, 1, 0.3) == Shuffled(1.0, 0.0, 1.0, 1, "local")
+    assert shuffled(1.0, 2, 0.3).method == "clones"
+    assert shuffled(0, 5, 0.3) == Shuffled(0.0, 0.0, 0.0, 5, "local")
+    assert shuffled(1.0, 5, 0.0) == Shuffled(1.0, 0.0, 1.0, 5, "local")
+    assert shuffled(math.inf, 5, 0.3) == Shuffled(math.inf, 0.0, math.inf, 5, "local")
+
+
+def test_crowds_beyond_the_largest_count_as_that_large(monkeypatch):
+    monkeypatch.setattr(shuffle, "_MOST", 50)
+    large, small = shuffled(3.0, 1000, 0.01), shuffled(3.0, 50, 0.01)
+    assert large == Shuffled(small.epsilon, 0.01, 3.0, 1000, "clones")
+    monkeypatch.setattr(shuffle, "_MOST", 2)
+    closed = shuffled_closed_form(1.0, 10**6, 1e-6)
+    assert shuffled(1.0, 10**6, 1e-6) == Shuffled(closed, 1e-6, 1.0, 10**6, "closed form")
+    monkeypatch.setattr(shuffle, "shuffled_closed_form", lambda epsilon, n, delta: epsilon)
+    assert shuffled(1.0, 10**6, 1e-6) == Shuffled(1.0, 0.0, 1.0, 10**6, "local")
+
+
+def test_theorem_by_hand():
+    """Values by 40-digit arithmetic."""
+    assert shuffled_closed_form(1.0, 100_000, 1e-6) == pytest.approx(0.0725549248870, rel=1e-12)
+    assert shuffled_closed_form(0.5, 20_000, 1e-3) == pytest.approx(0.0501178489478, rel=1e-12)
+    assert shuffled_closed_form(0.0, 20_000, 1e-3) == 0.0
+    assert shuffled_closed_form(0.1, 10**6, 0.0) == math.inf
+    assert shuffled_closed_form(math.nan, 10**6, 0.1) == math.inf
+    edge = math.log(10_000) - math.log(16 * math.log(2 / 1e-6))
+    assert shuffled_closed_form(edge, 10_000, 1e-6) < math.inf
+    assert shuffled_closed_form(-5.0, 1, 0.5) < 0  # one report is enough to be asked about

@@ -177,7 +177,7 @@ class PairTables:
     """What a person spends when many tables hold her, each of randomized and unlinkable reports.
 
     `pure_epsilon` needs no shuffling and no δ: the sum of all. `epsilon` holds with `delta` when
-    the sender of each report is hidden, and is the smallest of `pure_epsilon`, basic and advanced.
+    the sender of each report is hidden, and is the smaller of basic and advanced.
     """
 
     tables: int
@@ -222,5 +222,5 @@ def pair_tables(reports: Sequence[float | Matrix], n: int, delta: float) -> Pair
     pure = add_up([float(r) if isinstance(r, int | float) else r.epsilon for r in reports])
     basic = compose(each(delta / k)).basic_epsilon
     advanced = compose(each(delta / (2 * k)), slack=delta / 2).advanced_epsilon
-    best = min(pure, basic, advanced)
+    best = min(basic, advanced)  # basic is at most pure: no report is worse for being shuffled
     return PairTables(k, n, pure, basic, advanced, best, 0.0 if best == pure else delta)

@@ -92,7 +92,7 @@ def times_in(probability: float) -> str:
     scarce = min(probability, 1 - probability)
     for base in (10**digits for digits in range(2, 16)):
         times = round(probability * base)
-        if 0 < times < base and abs(times / base - probability) <= 0.02 * scarce:
+        if abs(times / base - probability) <= 0.02 * scarce:
             about = "" if abs(times / base - probability) <= 1e-3 * scarce else "about "
             return f"in {about}{times:,} of {base:,} cases"
     return "almost always" if probability > 0.5 else "almost never"

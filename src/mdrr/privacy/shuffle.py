@@ -30,6 +30,7 @@ import numpy as np
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError
 from mdrr.matrix import Constant, Matrix
+from mdrr.matrix.protocol import Codes
 from mdrr.matrix.written import weights_of
 from mdrr.privacy.clones import Clones, crowd_of
 from mdrr.privacy.fields import json_fields
@@ -109,7 +110,7 @@ def _smallest(delta_at: Callable[[float], float], delta: float, most: float) -> 
 
     from scipy.optimize import brentq  # slow to import
 
-    found = float(brentq(excess, 0.0, most, xtol=1e-9, rtol=_PRECISION))
+    found = float(brentq(excess, 0.0, most, rtol=_PRECISION))
     while found < most and delta_at(found) * (1 + 1e-6) > delta:
         found = found * (1 + _PRECISION) + 1e-9
     return min(found, most)
@@ -144,7 +145,7 @@ def clones_of(what: float | Matrix | Design) -> Clones:
     else:
         chance = min(_report_chance(q, len(what.domain)) for q in what.questionnaires)
     low = 1 / (1 + math.exp(epsilon)) if epsilon < 700 else 0.0
-    return Clones(min(chance, 1.0), 1 - low, low)
+    return Clones(chance, 1 - low, low)
 
 
 def _report_chance(questionnaire: Questionnaire, everything: int) -> float:
@@ -162,15 +163,20 @@ def _second(matrix: Matrix) -> float:
     """The largest ratio of a column's second-largest weight to its largest."""
     if isinstance(matrix, Constant):
         return matrix.off / matrix.diagonal
-    columns = np.sort(weights_of(matrix), axis=0)
-    return float((columns[-2] / np.maximum(columns[-1], 1)).max())
+    columns = _ordered(matrix)
+    return float((columns[-2] / columns[-1]).max())
 
 
 def _column_chance(matrix: Matrix) -> float:
     """The smallest over columns of 2·min / (largest + second largest)."""
-    columns = np.sort(weights_of(matrix), axis=0)
-    columns = columns[:, columns[-1] > 0]
+    columns = _ordered(matrix)
     return float((2 * columns[0] / (columns[-1] + columns[-2])).min())
+
+
+def _ordered(matrix: Matrix) -> Codes:
+    """The weights of each report that can occur, in increasing order down the columns."""
+    columns = np.sort(weights_of(matrix), axis=0)
+    return columns[:, columns[-1] > 0]
 
 
 def shuffled_closed_form(epsilon: float, n: int, delta: float) -> float:
