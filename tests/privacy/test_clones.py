@@ -79,6 +79,11 @@ def test_a_report_that_does_not_point_reveals_nothing():
     assert Clones(0.5, 0.0, 0.0).delta(0.0, 3) == 0.0
 
 
+def test_probabilities_may_exceed_one_together_by_rounding():
+    found = Clones(0.5, 0.75 + 9e-13, 0.25).delta(0.3, 5)
+    assert found == pytest.approx(brute(Clones(0.5, 0.75, 0.25), 5, 0.3), rel=1e-10)
+
+
 def test_what_a_crowd_leaves_out_counts_in_full():
     crowd = crowd_of(Clones(1.0, 0.75, 0.25), 2, 0.0)
     less = Crowd(crowd.size, crowd.pointing, crowd.mass / 2, crowd.starts, 0.125)
@@ -105,7 +110,8 @@ def listed(crowd):
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
 def test_without_slack_a_crowd_has_every_pair(gamma, monkeypatch):
-    monkeypatch.setattr(module, "_EXACT", 1)
+    for name in ("_EXACT", "_PAIRS", "_BUCKETS"):
+        monkeypatch.setattr(module, name, 1)
     crowd = crowd_of(Clones(0.25, gamma - 0.125, 0.125), 4, 0.0)
     wanted = {
         (c + 1, t): chance_of(c, 3, 0.25) * chance_of(t, c + 1, gamma)
@@ -148,6 +154,18 @@ def test_numbers_of_clones_are_grouped_and_each_bucket_counts_as_its_fewest(
     for end, after in zip(ends, [*ends[1:], 10], strict=True):
         mass = crowd.mass[crowd.size == end + 1].sum()
         assert mass == pytest.approx(sum(law[end:after]))
+
+
+def test_a_bucket_is_as_wide_as_the_numbers_that_are_likely(monkeypatch):
+    """Of 9 others 6 to 9 are clones, so that N goes from 7 to 10: P(6 or fewer) < 1/2000 < P(7)."""
+    assert sum(chance_of(c, 9, 0.99) for c in range(7)) < 0.0005
+    assert sum(chance_of(c, 9, 0.99) for c in range(8)) > 0.0005
+    for name, value in (("_EXACT", 8), ("_BUCKETS", 9), ("_PAIRS", 0)):
+        monkeypatch.setattr(module, name, value)
+    for parts, sizes in ((1.999, [7, 9]), (2.001, [7, 8, 9])):
+        monkeypatch.setattr(module, "_STEP", math.log(10 / 7) / parts)
+        crowd = crowd_of(Clones(0.99, 0.3, 0.2), 10, 1e-3)
+        assert np.unique(crowd.size).tolist() == sizes
 
 
 def test_small_crowds_are_not_grouped(monkeypatch):

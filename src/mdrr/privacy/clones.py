@@ -55,8 +55,8 @@ class Clones:
         a, b = self.high, self.low
         if a == b:
             return 0.0
-        e, gamma, t = math.exp(epsilon), min(a + b, 1.0), crowd.pointing
-        pull = (1 + e) * (a - b) / gamma
+        e, t = math.exp(epsilon), crowd.pointing
+        pull = (1 + e) * (a - b) / (a + b)
         first = np.minimum(np.floor(t / 2 + (e - 1) * crowd.size / (2 * pull)), t) + 1
         edge = _binomial().pmf(first - 1, np.maximum(t - 1, 0), 0.5)
         parts = (1 - e) * _half_tails(t, first, crowd.starts) + pull * t / (2 * crowd.size) * edge
@@ -72,9 +72,9 @@ def _half_tails(trials: Array, first: Array, starts: Codes) -> Array:
     k, n = first[starts], trials[starts]
     possible = k <= n
     base = special.betainc(np.where(possible, k, 1.0), np.where(possible, n - k, 0.0) + 1, 0.5)
-    same = np.diff(first, append=first[-1]) == 0
-    step = np.where(same, 0.5, -0.5) * _binomial().pmf(first - same, trials, 0.5)
-    walked = np.concatenate(([0.0], np.cumsum(step)[:-1]))
+    same = np.diff(first) == 0
+    step = np.where(same, 0.5, -0.5) * _binomial().pmf(first[:-1] - same, trials[:-1], 0.5)
+    walked = np.concatenate(([0.0], np.cumsum(step)))
     lengths = np.diff(starts, append=len(trials))
     return np.asarray(np.repeat(np.where(possible, base, 0.0) - walked[starts], lengths) + walked)
 
@@ -100,7 +100,7 @@ def crowd_of(clones: Clones, n: int, slack: float) -> Crowd:
     >>> crowd_of(Clones(1.0, 0.75, 0.25), 3, 0.0).size
     array([3.])
     """
-    others, gamma = n - 1, min(clones.high + clones.low, 1.0)
+    others, gamma = n - 1, clones.high + clones.low
     counts, masses, left_out = _binomial_body(others, clones.chance, slack)
     if slack > 0 and others > _EXACT:
         wide = len(_binomial_body(int(counts[-1]) + 1, gamma, slack)[0])
@@ -131,7 +131,7 @@ def _binomial_body(size: int, chance: float, slack: float) -> tuple[Array, Array
     if chance >= 1:
         return np.array([float(size)]), np.ones(1), 0.0
     low, high = 0, size
-    if slack > 0 and size > _EXACT:
+    if size > _EXACT:
         low = max(int(_binomial().ppf(slack / 2, size, chance)) - 1, 0)
         high = size - max(int(_binomial().ppf(slack / 2, size, 1 - chance)) - 1, 0)
     values = np.arange(low, high + 1, dtype=np.float64)
