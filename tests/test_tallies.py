@@ -2,18 +2,27 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from mdrr import tallies
 from mdrr.design import Cluster, Design, Questionnaire
-from mdrr.errors import TallyError
+from mdrr.errors import EstimateError, TallyError
 from mdrr.matrix import constant_matrix
 from mdrr.protocols import independent
-from mdrr.randomizer import randomize_codes
+from mdrr.randomizer import Batch, randomize_codes
 from mdrr.response import Report
 from mdrr.source import SeededSource
-from mdrr.tallies import Tally, tally_codes, tally_responses
+from mdrr.tallies import (
+    Tally,
+    gathered,
+    tally_batches,
+    tally_codes,
+    tally_of_parts,
+    tally_responses,
+)
 from tests.cases import designs, domain_of
 
 D = independent(domain_of(2, 3), p=0.5)
@@ -246,3 +255,214 @@ def test_bulk_reports_are_counted_as_they_come():
     assert tally_codes(reports, D).n == 500
     with pytest.raises(TallyError, match="counts go with arrays"):
         tally_codes(reports, D, counts=[np.ones(500, dtype=np.int64)])
+
+
+THREE = independent(domain_of(2, 3, 4), p=0.5)
+SUMS = tally_codes(reports_of(THREE, 60), THREE, keep="sums", sample=3)
+MIXED = Design(  # one questionnaire of a cluster, one of three
+    domain_of(2, 3, 300),
+    (
+        Questionnaire((Cluster(("c",), constant_matrix(300, p=0.5)),), 2**14),
+        Questionnaire(
+            tuple(
+                Cluster((name,), constant_matrix(size, p=0.5))
+                for name, size in (("a", 2), ("b", 3), ("c", 300))
+            ),
+            2**16 - 2**14,
+        ),
+    ),
+)
+
+
+def test_a_tally_is_written_as_it_says():
+    wanted = {
+        "mdrr-tally": 1,
+        "design": D.fingerprint,
+        "questionnaires": [{"codes": [[0, 1, 1], [0, 0, 2]], "counts": [1, 1, 2]}],
+    }
+    assert TALLY.to_dict() == wanted
+    assert TALLY.to_json() == json.dumps(wanted, separators=(",", ":")) + "\n"
+    sums = SUMS.to_dict()
+    assert list(sums) == ["mdrr-tally", "design", "questionnaires"]
+    assert sums["mdrr-tally"] == 2
+    assert list(sums["questionnaires"][0]) == ["sums", "numbers", "codes"]
+    assert json.loads(SUMS.to_json()) == sums
+
+
+def test_what_a_wrong_file_is_said_to_be():
+    def said(text, design=D):
+        with pytest.raises(TallyError) as error:
+            Tally.from_json(text, design)
+        return str(error.value)
+
+    assert said(D.to_json()) == "this is a design, not a tally or reports"
+    assert said("[]").startswith("this is not a tally: TypeError")
+    assert said("{}").startswith("this is not a tally: KeyError('questionnaires')")
+    assert said("{").startswith("this is not a tally: JSONDecodeError")
+    fields = TALLY.to_dict()
+    assert said(json.dumps(fields | {"mdrr-tally": 2})) == "this tally has format 2, not 1"
+    listed = json.dumps(fields | {"questionnaires": [[1]]})
+    assert said(listed).startswith("this is not a tally: ")
+    fields = SUMS.to_dict() | {"mdrr-tally": "1"}
+    assert said(json.dumps(fields), THREE) == "this tally has format '1', not 2"
+    del fields["mdrr-tally"]
+    assert said(json.dumps(fields), THREE) == "this is not a tally: KeyError('mdrr-tally')"
+    twice = TALLY.to_dict()
+    twice["questionnaires"] *= 2
+    assert said(json.dumps(twice)) == "codes for 2 questionnaires, the design has 1"
+    fields = TALLY.to_dict()
+    fields["questionnaires"][0]["counts"] = [1, 1, 2**53]
+    assert said(json.dumps(fields)) == "a tally holds lists of whole numbers below 2^53"
+    fields["questionnaires"][0]["counts"] = {"0": 1}
+    assert said(json.dumps(fields)) == "a tally holds lists of whole numbers below 2^53"
+
+
+def test_the_largest_count_comes_back():
+    most = tally_codes([[np.array([1]), np.array([2])]], D, counts=[[2**53 - 1]])
+    assert Tally.from_json(most.to_json(), D).n == 2**53 - 1
+
+
+def test_sums_need_the_format_of_sums_wherever_they_stand():
+    """Of two questionnaires only the second is kept as sums."""
+    reports = reports_of(MIXED)
+    tally = tally_codes(reports, MIXED, keep="sums", sample=5)
+    assert [group.sums is None for group in tally.groups] == [True, False]
+    assert Tally.from_json(tally.to_json(), MIXED) == tally
+    assert tally.to_dict()["mdrr-tally"] == 2
+
+
+def test_a_tally_is_shown_with_what_it_keeps():
+    assert TALLY._repr_html_().count("4 reports, 3 distinct") == 1
+    assert repr(SUMS).endswith(": 60 reports, kept as sums with a sample of 3>")
+    alone = tally_codes(reports_of(THREE, 60), THREE, keep="sums", sample=0)
+    assert repr(alone).endswith(": 60 reports, kept as sums>")
+    assert (alone.distinct, SUMS.listed, TALLY.distinct) == (None, 3, 3)
+
+
+def test_sums_alone_are_refused_by_what_reads_reports():
+    alone = tally_codes(reports_of(THREE, 60), THREE, keep="sums", sample=0)
+    with pytest.raises(EstimateError, match="this reads reports, and this tally holds sums alone"):
+        alone.need_reports("this")
+    for enough in (TALLY, SUMS, tally_responses([], D)):
+        enough.need_reports("this")
+    half = tally_codes(reports_of(MIXED), MIXED, keep="sums", sample=0)
+    with pytest.raises(EstimateError, match="sums alone"):  # of one questionnaire of the two
+        half.need_reports("this")
+
+
+def test_equal_tallies_are_of_one_design_and_kind():
+    other = independent(domain_of(2, 3), p=0.6)
+    codes = [[np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0])]]
+    assert tally_codes(codes, D) == TALLY
+    assert tally_codes(codes, other) != TALLY
+    assert TALLY != "a tally"
+    assert tally_codes([[np.array([1, 0, 1, 1]), np.array([1, 0, 1, 0])]], D) != TALLY
+    assert tally_codes(codes, D, counts=[[1, 1, 1, 2]]) != TALLY
+    one, two = np.array([0, 1, 2, 3]), np.array([0, 1, 2, 2])
+    quarters = [[one % 2, one % 3, one], [two % 2, two % 3, two]]
+    first, second = (tally_codes([columns], THREE, keep="sums", sample=0) for columns in quarters)
+    assert first != second
+    two_groups = [[one * 70], [one % 2, one % 3, one * 70]]
+    for q in (0, 1):
+        changed = [list(columns) for columns in two_groups]
+        changed[q][-1] = changed[q][-1] + 1
+        assert tally_codes(changed, MIXED) != tally_codes(two_groups, MIXED)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [("polars", "polars", "polars"), ("polars", "pandas", None), ("polars", None, None)],
+)
+def test_a_sum_is_of_the_library_of_both(first, second, both):
+    found = Tally(D.fingerprint, TALLY.groups, library=first) + Tally(
+        D.fingerprint, TALLY.groups, library=second
+    )
+    assert found.library == both
+    assert found.fingerprint == D.fingerprint
+    assert found.away is None
+    assert counted(found) == Counter({k: 2 * v for k, v in counted(TALLY).items()})
+
+
+def test_single_reports_become_columns_of_their_questionnaire():
+    sent = [(1, (1, 2, 299)), (0, (256,)), (1, (0, 1, 0)), (1, (1, 0, 7))]
+    reports = [Report(MIXED.fingerprint, q, codes) for q, codes in sent]
+    found = gathered(reports, MIXED)
+    assert (found.fingerprint, found.n) == (MIXED.fingerprint, 4)
+    assert [batch.rows.tolist() for batch in found.batches] == [[1], [0, 2, 3]]
+    assert [[c.tolist() for c in batch.codes] for batch in found.batches] == [
+        [[256]],
+        [[1, 0, 1], [2, 1, 0], [299, 0, 7]],
+    ]
+    types = [["uint16"], ["uint8", "uint8", "uint16"]]
+    assert [[c.dtype.name for c in batch.codes] for batch in found.batches] == types
+    nobody = gathered([], MIXED)
+    assert [[len(c) for c in batch.codes] for batch in nobody.batches] == [[0], [0, 0, 0]]
+
+
+def test_options_reach_every_way_of_counting():
+    reports = reports_of(THREE, 60)
+    responses = [
+        Report(THREE.fingerprint, 0, tuple(map(int, row)))
+        for row in zip(*reports.batches[0].codes, strict=True)
+    ]
+    for found in (
+        tally_codes(reports, THREE, keep="sums", sample=7),
+        tally_responses(responses, THREE, keep="sums", sample=7),
+        tally_batches([reports], THREE, keep="sums", sample=7),
+    ):
+        assert found.has_sums
+        assert found.listed == 7
+        assert found == tally_codes(reports, THREE, keep="sums", sample=7)
+    with pytest.raises(TallyError, match="is none of"):
+        tally_batches([reports], THREE, keep="all")
+    with pytest.raises(TallyError, match="sample=-1"):
+        tally_batches([reports], THREE, sample=-1)
+
+
+def test_wrong_columns_are_named_with_their_questionnaire():
+    good = [np.array([0])]
+    with pytest.raises(TallyError, match="questionnaire 1 has 3 clusters, not 1"):
+        tally_codes([good, good], MIXED)
+    with pytest.raises(TallyError, match="questionnaire 1 needs a positive whole count"):
+        tally_codes([good, good * 3], MIXED, counts=[[1], [0]])
+    with pytest.raises(TallyError, match="counts for 1 questionnaires, codes for 2"):
+        tally_codes([good, good * 3], MIXED, counts=[[1]])
+    with pytest.raises(TallyError, match="codes for 1 questionnaires, the design has 2"):
+        tally_codes([good], MIXED)
+    part = {"codes": good, "counts": np.array([1])}
+    with pytest.raises(TallyError, match="codes for 1 questionnaires, the design has 2"):
+        tally_of_parts([part], MIXED)
+    with pytest.raises(TallyError, match="questionnaire 1 has 3 clusters, not 1"):
+        tally_of_parts([part, part], MIXED)
+    found = tally_codes([good, good * 3], MIXED, counts=[[4], [5]])
+    assert counted(found) == Counter({(0, 0): 4, (1, 0, 0, 0): 5})
+
+
+def halves(reports, design):
+    """The same reports in two batches, each person in the batch of her row's parity."""
+    return [
+        replace(
+            reports,
+            n=sum(int((b.rows % 2 == which).sum()) for b in reports.batches),
+            batches=tuple(
+                Batch(b.rows[b.rows % 2 == which], tuple(c[b.rows % 2 == which] for c in b.codes))
+                for b in reports.batches
+            ),
+        )
+        for which in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("cells", [10**6, 300 + 1800, 300 + 1800 - 1])
+@pytest.mark.parametrize("at_once", [1, 250, 10**6])
+def test_batches_are_counted_alike_by_table_and_by_list(cells, at_once, monkeypatch):
+    """300 reports can occur to the first questionnaire, 1,800 to the second."""
+    monkeypatch.setattr(tallies, "MOST_CELLS", cells)
+    monkeypatch.setattr(tallies, "AT_ONCE", at_once)
+    reports = reports_of(MIXED)
+    found = tally_batches(iter(halves(reports, MIXED)), MIXED)
+    assert found == tally_codes(reports, MIXED)
+    assert found.fingerprint == MIXED.fingerprint
+    assert [c.dtype for g in found.groups for c in g.codes] == [
+        c.dtype for g in tally_codes(reports, MIXED).groups for c in g.codes
+    ]
