@@ -72,9 +72,7 @@ GROUPS = {
     ),
     "protocols": Group(("protocols.py",), ("tests/test_protocols.py", "tests/test_design.py")),
     "privacy": Group(("privacy/*",), ("tests/privacy",)),
-    "tallies": Group(
-        ("tallies.py",), ("tests/test_tallies.py", "tests/test_sums.py", "tests/test_batches.py")
-    ),
+    "tallies": Group(("tallies.py",), ("tests/test_tallies.py", "tests/test_sums.py")),
     "securesum-messages": Group(
         (
             "securesum/abort.py",
@@ -183,6 +181,8 @@ pytest_add_cli_args =
     --deselect=tests/test_source.py::test_only_these_modules_may_draw
     --deselect=tests/test_respondent.py::test_it_runs_on_the_standard_library_alone
     --deselect=tests/test_sums.py::test_every_method_estimates_from_sums_and_a_sample
+    --deselect=tests/test_sums.py::test_everybody_is_as_likely_in_the_sample_and_in_either_half
+    --deselect=tests/test_sums.py::test_sums_alone_are_enough_or_the_method_says_what_it_needs
     --deselect=tests/test_sums.py::test_the_default_reads_the_sample_of_joint_answers
     --deselect=tests/securesum/prio3/test_pairs.py::test_a_cheat_passes_with_the_stated_probability
     --deselect=tests/securesum/prio3/test_pairs.py::test_no_proof_at_all_does_better

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mdrr import tallies
+from mdrr import groups, tallies
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import EstimateError, TallyError
 from mdrr.matrix import constant_matrix
@@ -466,3 +466,45 @@ def test_batches_are_counted_alike_by_table_and_by_list(cells, at_once, monkeypa
     assert [c.dtype for g in found.groups for c in g.codes] == [
         c.dtype for g in tally_codes(reports, MIXED).groups for c in g.codes
     ]
+
+
+@pytest.mark.parametrize("cells", [0, 10**6], ids=["by list", "by table"])
+@pytest.mark.parametrize("case", ["questionnaire less", "one more", "column less", "column more"])
+def test_batches_that_do_not_have_the_designs_form_are_refused(cells, case, monkeypatch):
+    monkeypatch.setattr(tallies, "MOST_CELLS", cells)
+    good = reports_of(MIXED)
+    first, second = good.batches
+    changed = {
+        "questionnaire less": (first,),
+        "one more": (first, second, second),
+        "column less": (first, replace(second, codes=second.codes[:2])),
+        "column more": (first, replace(second, codes=second.codes + second.codes[:1])),
+    }[case]
+    bad = replace(good, batches=changed)
+    for batches in ([bad], [good, bad]):
+        with pytest.raises(ValueError, match=r"has 3 clusters, not [24]|zip\(\)"):
+            tally_batches(batches, MIXED)
+
+
+@pytest.mark.parametrize("cells", [0, 10**6], ids=["by list", "by table"])
+def test_wrong_batches_are_named_with_their_questionnaire(cells, monkeypatch):
+    monkeypatch.setattr(tallies, "MOST_CELLS", cells)
+    good = reports_of(MIXED)
+    first, second = good.batches
+    bad = replace(good, batches=(first, replace(second, codes=second.codes[:2])))
+    with pytest.raises(TallyError, match="questionnaire 1 has 3 clusters, not 2"):
+        tally_batches([bad], MIXED)
+    with pytest.raises(TallyError, match="not under"):
+        tally_batches([good, reports_of(D)], MIXED)
+
+
+def test_once_there_are_sums_later_batches_are_summed_too(monkeypatch):
+    """The sample is then drawn from the reports as they come, not from a list of distinct ones."""
+    monkeypatch.setattr(tallies, "MOST_CELLS", 0)
+    monkeypatch.setattr(tallies, "AT_ONCE", 1)
+    monkeypatch.setattr(groups, "MOST_CODES", 30)
+    many, few = reports_of(THREE, 60, seed=1), reports_of(THREE, 10, seed=2)
+    wanted = tally_codes(many, THREE, sample=9) + tally_codes(few, THREE, keep="sums", sample=9)
+    assert wanted.has_sums
+    assert not tally_codes(few, THREE).has_sums
+    assert tally_batches([many, few], THREE, sample=9) == wanted
