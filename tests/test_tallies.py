@@ -12,7 +12,7 @@ from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import EstimateError, TallyError
 from mdrr.matrix import constant_matrix
 from mdrr.protocols import independent
-from mdrr.randomizer import Batch, randomize_codes
+from mdrr.randomizer import Batch, Reports, randomize_codes
 from mdrr.response import Report
 from mdrr.source import SeededSource
 from mdrr.tallies import (
@@ -508,3 +508,53 @@ def test_once_there_are_sums_later_batches_are_summed_too(monkeypatch):
     assert wanted.has_sums
     assert not tally_codes(few, THREE).has_sums
     assert tally_batches([many, few], THREE, sample=9) == wanted
+
+
+def listed_in(cells):
+    """Reports of the given cells of THREE, one each."""
+    codes = np.unravel_index(np.array(cells, dtype=np.int64), (2, 3, 4))
+    return Reports(THREE.fingerprint, len(cells), (Batch(None, codes),))
+
+
+def test_batches_wait_until_they_are_as_many_as_are_listed(monkeypatch):
+    """Four of 20 distinct reports come at a time; what is listed waits for as many new ones."""
+    monkeypatch.setattr(tallies, "MOST_CELLS", 0)
+    monkeypatch.setattr(tallies, "AT_ONCE", 4)
+    counted_at_once = []
+
+    def spied(total, waiting, *options):
+        counted_at_once.append(sum(batch.n for batch in waiting))
+        return added(total, waiting, *options)
+
+    added = tallies._added
+    monkeypatch.setattr(tallies, "_added", spied)
+    found = tally_batches([listed_in(range(at, at + 4)) for at in range(0, 20, 4)], THREE)
+    assert counted_at_once == [4, 4, 8, 4]
+    assert found == tally_codes(listed_in(range(20)), THREE)
+
+
+def test_a_table_of_all_that_can_occur_is_used_up_to_its_limit(monkeypatch):
+    """24 reports can occur. Nothing is merged then, and the people so far are counted with it."""
+    people = []
+
+    def spied(table, columns, sizes, rows):
+        people.append(rows)
+        count_rows(table, columns, sizes, rows)
+
+    count_rows = tallies.count_rows
+    monkeypatch.setattr(tallies, "count_rows", spied)
+    batches = [listed_in([0, 1, 23]), listed_in([1, 1]), listed_in([])]
+    for most, wanted in ((23, []), (24, [3, 5, 5])):
+        people.clear()
+        monkeypatch.setattr(tallies, "MOST_CELLS", most)
+        found = tally_batches(batches, THREE)
+        assert people == wanted
+        assert counted(found) == Counter({(0, 0, 0, 0): 1, (0, 0, 0, 1): 3, (0, 1, 2, 3): 1})
+
+
+def test_a_table_with_too_many_distinct_reports_becomes_sums(monkeypatch):
+    monkeypatch.setattr(groups, "MOST_CODES", 30)
+    found = tally_batches([listed_in(range(10)), listed_in(range(20))], THREE, sample=9)
+    assert found.has_sums
+    assert (found.n, found.listed) == (30, 9)
+    assert not tally_batches([listed_in(range(10))], THREE, sample=9).has_sums
