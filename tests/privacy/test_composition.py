@@ -69,6 +69,7 @@ def test_slack_adds_to_delta_whether_epsilon_is_finite_or_not(delta, wanted):
         whole = compose([(epsilon, delta)], slack=0.5)
         assert whole == Composed(epsilon, delta, epsilon, wanted)
     assert compose([(math.inf, 0.75), (1.0, 0.75)]).basic_delta == 1.0
+    assert compose([(1.0, 1.0)]) == Composed(1.0, 1.0, 1.0, 1.0)
 
 
 @given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 1e-3)), max_size=20))

@@ -281,9 +281,10 @@ def test_a_joint_cluster_of_everything_leaves_nothing_out():
         (BAND.weights, 2 * 5000 / (40000 + 15000)),
         (((40000, 25536, 0), (20000, 45536, 0)), 2 * 20000 / 60000),
         (((40000, 25535, 1), (20000, 45536, 0)), 0.0),
+        (((40000, 25535, 1), (20000, 45536, 0), (30000, 35536, 0)), 0.0),
         (((36000, 29535, 1), (29536, 35997, 3)), 2 * 1 / 4),
     ],
-    ids=["three", "never reported", "betrays", "rare"],
+    ids=["three", "never reported", "betrays", "betrays one of three", "rare"],
 )
 def test_chance_of_a_dense_matrix_by_hand(weights, chance):
     matrix = Dense(weights)
@@ -360,6 +361,18 @@ def test_what_may_be_above_delta_by_rounding_is_not_enough(start, stop):
     enough = 0.25 * (1 + 1e-6)
     found = shuffle._smallest(flat(start, stop, 0.25, enough), enough, 2.0)
     assert start <= found < start * (1 + 2e-4) + 2e-9
+
+
+def test_the_search_takes_few_evaluations():
+    """Halving from 2 to 10^-4 takes 15 steps; δ of a large crowd takes long."""
+    asked = []
+
+    def step(epsilon):
+        asked.append(epsilon)
+        return 2e-6 if epsilon < 1.2345 else 5e-7
+
+    assert 1.2345 <= shuffle._smallest(step, 1e-6, 2.0) < 1.2345 * (1 + 2e-4)
+    assert len(asked) < 25
 
 
 def test_numbers_of_shuffled_reports_by_their_definition():
