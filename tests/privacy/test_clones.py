@@ -194,6 +194,7 @@ def test_unlikely_values_are_left_out_with_one_to_spare(chance, slack):
     low = max(quantile(size, chance, slack / 2) - 1, 0)
     high = size - max(quantile(size, 1 - chance, slack / 2) - 1, 0)
     assert values.tolist() == list(range(low, high + 1))
+    assert values.dtype == np.float64
     assert masses == pytest.approx([chance_of(int(k), size, chance) for k in values], rel=1e-9)
     left = [chance_of(k, size, chance) for k in range(size + 1) if not low <= k <= high]
     assert outside == pytest.approx(sum(left), rel=1e-9)
