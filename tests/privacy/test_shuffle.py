@@ -342,7 +342,7 @@ def test_the_smallest_epsilon_is_found_and_rounded_up(wanted, delta):
 def test_the_smallest_epsilon_at_the_ends():
     assert shuffle._smallest(falling, 1.0, 5.0) == 0.0
     assert shuffle._smallest(falling, math.exp(-3.0), 3.0) == 3.0
-    assert shuffle._smallest(falling, math.exp(-3.0), 2.9) == 2.9
+    assert shuffle._smallest(falling, math.exp(-3.0), 2.9) == math.inf
     assert shuffle._smallest(falling, math.exp(-3.0), 3.0001) <= 3.0001
     assert 0.5 < shuffle._smallest(lambda e: max(0.5 - e, 0.0), 1e-9, 9.0) < 0.5002
 
@@ -392,6 +392,37 @@ def test_one_report_hides_in_no_crowd():
     assert shuffled(0, 5, 0.3) == Shuffled(0.0, 0.0, 0.0, 5, "local")
     assert shuffled(1.0, 5, 0.0) == Shuffled(1.0, 0.0, 1.0, 5, "local")
     assert shuffled(math.inf, 5, 0.3) == Shuffled(math.inf, 0.0, math.inf, 5, "local")
+
+
+@pytest.mark.parametrize("local", [2.0, 9.0, 13.0, 20.0, 30.0, 36.0, 40.0, 100.0, 690.0, 720.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-9, 1e-2])
+def test_no_crowd_hides_her_if_nobody_else_is_a_clone(local, delta):
+    """δ is at least P(no clone)·(high − e^ε·low), also where 1 − low rounds to 1."""
+    n = 10**6
+    found = shuffled(local, n, delta)
+    alone = math.exp((n - 1) * math.log1p(-math.exp(-local)))
+    seen = -math.expm1(found.epsilon - local) / (1 + math.exp(-local))
+    assert alone * seen <= found.delta
+    assert found.method == "local" or local < 36
+    assert found.epsilon < local / 2 or local > 9
+
+
+def test_large_budgets_of_designs_are_not_hidden():
+    domain = Domain(tuple(Attribute(f"a{i}", ("x", "y")) for i in range(30)))
+    for epsilon in (60.0, 750.0):
+        design = independent(domain, epsilon=epsilon)
+        assert shuffled(design, 1000, 0.01) == Shuffled(
+            design.epsilon, 0.0, design.epsilon, 1000, "local"
+        )
+
+
+def test_epsilon_is_sought_where_rounding_is_at_most_half_of_delta(monkeypatch):
+    sought = []
+    monkeypatch.setattr(shuffle, "_smallest", lambda at, delta, most: sought.append(most) or most)
+    monkeypatch.setattr(shuffle, "ROUNDING", 0.01)
+    assert shuffled(20.0, 9, 0.3).method == "clones"
+    assert shuffled(2.0, 9, 0.3).method == "local"
+    assert sought == pytest.approx([math.log(15), 2.0])
 
 
 def test_crowds_beyond_the_largest_count_as_that_large(monkeypatch):

@@ -19,6 +19,9 @@ _STEP, _BUCKETS, _PAIRS = 5e-4, 24, 5_000
 """Larger crowds are grouped by number of clones: into buckets of this relative width, but no more
 than what makes so many pairs (N, T), or so many buckets if that is more."""
 
+ROUNDING = 1e-14
+"""Rounding can change a sum for δ by less than e^ε times this, which is added to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clones:
@@ -60,7 +63,8 @@ class Clones:
         first = np.minimum(np.floor(t / 2 + (e - 1) * crowd.size / (2 * pull)), t) + 1
         edge = _binomial().pmf(first - 1, np.maximum(t - 1, 0), 0.5)
         parts = (1 - e) * _half_tails(t, first, crowd.starts) + pull * t / (2 * crowd.size) * edge
-        return float(crowd.mass @ np.maximum(parts, 0.0)) + crowd.left_out
+        delta = float(crowd.mass @ np.maximum(parts, 0.0)) + crowd.left_out + ROUNDING * e
+        return min(delta, 1.0)
 
 
 def _half_tails(trials: Array, first: Array, starts: Codes) -> Array:

@@ -32,7 +32,7 @@ from mdrr.errors import MdrrError
 from mdrr.matrix import Constant, Matrix
 from mdrr.matrix.protocol import Codes
 from mdrr.matrix.written import weights_of
-from mdrr.privacy.clones import Clones, crowd_of
+from mdrr.privacy.clones import ROUNDING, Clones, crowd_of
 from mdrr.privacy.fields import json_fields
 
 _MOST = 10_000_000
@@ -86,23 +86,24 @@ def shuffled(what: float | Matrix | Design, n: int, delta: float) -> Shuffled:
         raise MdrrError(f"ε₀={local} must be a number, 0 or more")
     local = float(local)
     best = Shuffled(local, 0.0, local, n, "local")
-    if n == 1 or local == 0 or math.isinf(local) or delta == 0:
+    if n == 1 or local == 0 or delta == 0:
         return best
     closed = shuffled_closed_form(local, n, delta)
     if closed < best.epsilon:
         best = Shuffled(closed, delta, local, n, "closed form")
     clones = clones_of(what)
     crowd = crowd_of(clones, min(n, _MOST), delta * 1e-4)  # fewer people hide less: still a bound
-    found = _smallest(lambda e: clones.delta_at(e, crowd), delta, best.epsilon)
+    most = min(best.epsilon, math.log(delta / (2 * ROUNDING)))  # beyond, rounding hides δ
+    found = _smallest(lambda e: clones.delta_at(e, crowd), delta, most)
     return Shuffled(found, delta, local, n, "clones") if found < best.epsilon else best
 
 
 def _smallest(delta_at: Callable[[float], float], delta: float, most: float) -> float:
-    """The smallest ε with δ(ε) ≤ δ, rounded up by a relative 1e-4; `most` when there is none."""
+    """The smallest ε with δ(ε) ≤ δ, rounded up by a relative 1e-4; ∞ if it is above `most`."""
     if delta_at(0.0) <= delta:
         return 0.0
     if delta_at(most) > delta:
-        return most
+        return math.inf
     floor = delta * 1e-9
 
     def excess(epsilon: float) -> float:
