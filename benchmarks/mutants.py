@@ -137,7 +137,11 @@ GROUPS = {
     ),
     "securesum-members": Group(
         ("securesum/member.py", "securesum/organiser.py", "securesum/post.py"),
-        ("tests/securesum/attacks/test_small_groups.py", "tests/securesum/test_vectors.py"),
+        (
+            "tests/securesum/attacks/test_small_groups.py",
+            "tests/securesum/test_members.py",
+            "tests/securesum/test_vectors.py",
+        ),
     ),
     "securesum-proofs": Group(
         (

@@ -14,7 +14,7 @@ from mdrr.securesum.batch import Batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message
 from mdrr.securesum.opening import add_up
-from mdrr.securesum.organiser import read_join
+from mdrr.securesum.organiser import join, read_join
 from mdrr.securesum.person import open_part
 from mdrr.securesum.roster import Roster
 from mdrr.securesum.shares import read_commitment, read_reveal, read_share
@@ -57,8 +57,10 @@ def test_a_recorded_paper_run_gives_its_totals() -> None:
     run = load("paper")
     said, parties = messages(run), {one["id"]: identity(one) for one in run["parties"]}
     terms = Terms.read(said[0], run["organiser"]["id"])
+    tokens = {one["id"]: f"invitation-{k}-".ljust(43, "x") for k, one in enumerate(run["parties"])}
     for message in of_kind(said, "join"):
         assert read_join(message, terms).public == parties[message.sender].public
+        assert join(parties[message.sender], terms, tokens[message.sender]) == message
     roster = Roster.read(of_kind(said, "roster")[0], terms)
     assert roster.digest == run["roster"]
     rows = []

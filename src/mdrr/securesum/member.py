@@ -174,7 +174,7 @@ def attend(role: Role, *, patience: float, pause: Callable[[float], None] = time
         patience: seconds she waits for others at one step; for the roster, from the closing time.
         pause: how she waits before she looks again.
     """
-    since, step, wait, moved = time.monotonic(), role.step, 0.02, False
+    since, step, wait = time.monotonic(), role.step, 0.02
     while True:
         try:
             moved = role.advance()
