@@ -100,6 +100,15 @@ def test_no_other_width_tells_more(cells, epsilon):
     assert told(best_width(cells, epsilon)) == pytest.approx(most, rel=1e-9)
 
 
+def test_of_widths_that_tell_the_same_the_smallest_is_taken():
+    """At ε = 10^-7 a report tells about ε² = 10^-14, whatever the width."""
+    assert best_width(5, 1e-7) == 0
+
+
+def test_up_to_4096_cells():
+    assert Banded(4096, 0, 1, 2**16).step == 2**16 - 4096
+
+
 @pytest.mark.parametrize(
     ("fields", "says"),
     [
@@ -108,7 +117,10 @@ def test_no_other_width_tells_more(cells, epsilon):
         ((5, 1, 0, 2**16), "low must be positive"),
         ((5, 1, 10_000, 2**16), "nothing is left for the truth"),
         ((5, 1, 100, 1000), "2\\^16"),
+        ((5.0, 1, 100, 2**16), "needs an integer 'cells'"),
+        ((5, 1.0, 100, 2**16), "needs an integer 'width'"),
         ((5, 1, 100.0, 2**16), "needs an integer 'low'"),
+        ((5, 1, 100, 2.0**16), "needs an integer 'total'"),
     ],
 )
 def test_bad_weights_are_refused(fields, says):

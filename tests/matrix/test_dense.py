@@ -46,6 +46,7 @@ def test_rows_are_rounded_to_the_total_and_no_possible_report_becomes_impossible
     ("exact", "rounded"),
     [
         ([1000.25, 20000.5, 44535.25], [1000, 20001, 44535]),  # the largest remainder
+        ([1.25, 20000.5, 45534.25], [1, 20001, 45534]),  # to a small one nothing more than that
         ([1000.25, 2000.25, 3000.25, 59535.25], [1001, 2000, 3000, 59535]),  # the first of equal
         ([1000.25, 2000.625, 3000.375, 59534.75], [1000, 2001, 3000, 59535]),  # the two largest
         ([2.0, 0.25, 0.25, 65533.5], [1, 1, 1, 65533]),  # what two need comes off the smallest

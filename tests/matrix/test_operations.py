@@ -1,12 +1,15 @@
 """What every matrix must do, whatever its kind, against its weights written out."""
 
 import json
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from mdrr.errors import MatrixError
 from mdrr.matrix import Banded, Dense, Subset, banded_matrix, dense_matrix, subset_matrix
-from mdrr.matrix.written import weights_of
+from mdrr.matrix.written import least_variance_inverse, raised_matrix, weights_of
 from mdrr.respondent import draw
 from tests.cases import banded, uneven
 
@@ -84,3 +87,59 @@ def test_a_matrix_is_read_back_by_its_class(matrix):
     fields = matrix.to_dict()
     assert type(matrix).from_dict(fields) == matrix
     assert json.loads(json.dumps(fields)) == fields  # lists, no tuples
+
+
+def test_the_inverse_of_a_wide_table_is_that_of_generalized_least_squares():
+    """(P M⁻¹ Pᵀ)⁻¹ P M⁻¹, M the mean of the rows; a code that nobody reports weighs nothing."""
+    wide = np.array([[0.5, 0.25, 0.125, 0.125], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.3, 0.2]])
+    gained = wide / wide.mean(axis=0)
+    expected = np.linalg.solve(gained @ wide.T, gained)
+    np.testing.assert_allclose(least_variance_inverse(wide), expected, rtol=1e-10)
+    unused = np.insert(wide, 2, 0.0, axis=1)
+    expected = np.insert(expected, 2, 0.0, axis=1)
+    np.testing.assert_allclose(least_variance_inverse(unused), expected, rtol=1e-10)
+
+
+def test_the_inverse_of_a_square_table_is_the_inverse():
+    square = np.array([[0.8, 0.2], [0.3, 0.7]])
+    np.testing.assert_allclose(
+        least_variance_inverse(square), [[1.4, -0.6], [-0.4, 1.6]], rtol=1e-12
+    )
+    with pytest.raises(MatrixError, match="nothing can be told"):
+        least_variance_inverse(np.full((2, 2), 0.5))
+
+
+def test_a_wide_table_whose_rows_nearly_agree_has_no_inverse():
+    def apart(by):
+        return np.array([[0.5, 0.25, 0.25], [0.5, 0.25 + by, 0.25 - by]])
+
+    np.testing.assert_allclose(
+        least_variance_inverse(apart(1e-6)) @ apart(1e-6).T, np.eye(2), atol=1e-6
+    )
+    with pytest.raises(MatrixError, match="spend a larger ε"):
+        least_variance_inverse(apart(1e-10))
+
+
+def test_the_smallest_weight_is_one_unit(monkeypatch):
+    """With odds of 2^48 − 1 among two codes, one of 2^48 units is left for the other code."""
+    for odds, fits in ((2**48 - 1, True), (2**48 - 0.5, False)):
+        monkeypatch.setattr("mdrr.matrix.written.odds_below", lambda _, odds=odds: Fraction(odds))
+        if fits:
+            assert raised_matrix(made, 2, 1, 33.0).fields == (1, 2**48)
+        else:
+            with pytest.raises(MatrixError, match="more than 48 random bits"):
+                raised_matrix(made, 2, 1, 33.0)
+
+
+def made(low, total, spent=lambda low: 0.0):
+    return SimpleNamespace(fields=(low, total), epsilon=spent(low))
+
+
+def test_all_of_the_wanted_epsilon_may_be_spent_and_no_more(monkeypatch):
+    """Odds of 3 among four codes ask for a weight of 2^16/6, rounded up."""
+    monkeypatch.setattr("mdrr.matrix.written.odds_below", lambda _: Fraction(3))
+    for spent, low in (({}, 10923), ({10923: 1.25}, 10924), ({10923: 1.25, 10924: 1.01}, 10925)):
+        found = raised_matrix(
+            lambda *given, s=spent: made(*given, lambda b: s.get(b, 1.0)), 4, 1, 1
+        )
+        assert (found.fields, found.epsilon) == ((low, 2**16), 1.0)

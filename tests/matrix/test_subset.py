@@ -94,6 +94,7 @@ def test_the_variance_is_the_predicted_one_and_several_times_that_of_one_cell_le
         ((8, 7, (1, 2, 4), 100, 2**16), "8 cells"),
         ((6, 7, (2, 1, 4), 100, 2**16), "increasing residues"),
         ((6, 7, (1, 2, 7), 100, 2**16), "increasing residues"),
+        ((6, 7, (-1, 2, 4), 100, 2**16), "increasing residues"),
         ((6, 7, (), 100, 2**16), "increasing residues"),
         ((6, 7, tuple(range(7)), 100, 2**16), "singular"),
         ((4, 4, (0, 2), 100, 2**16), "singular"),
@@ -101,11 +102,21 @@ def test_the_variance_is_the_predicted_one_and_several_times_that_of_one_cell_le
         ((6, 7, (1, 2, 4), 9_400, 2**16), "nothing is left"),
         ((6, 7, (1, 2, 4), 100, 1000), "2\\^16"),
         ((6, 7, (1, 2, 4.0), 100, 2**16), "integers"),
+        ((6.0, 7, (1, 2, 4), 100, 2**16), "needs an integer 'cells'"),
+        ((6, 7.0, (1, 2, 4), 100, 2**16), "needs an integer 'codes'"),
+        ((6, 7, (1, 2, 4), 100.0, 2**16), "needs an integer 'low'"),
+        ((6, 7, (1, 2, 4), 100, 2.0**16), "needs an integer 'total'"),
     ],
 )
 def test_bad_weights_are_refused(fields, says):
     with pytest.raises(MatrixError, match=says):
         Subset(*fields)
+
+
+def test_shifts_that_cannot_tell_all_codes_apart_may_tell_fewer_cells():
+    """The block {0, 2} mod 4 has two shifts; cell 0 is in one of them and cell 1 in the other."""
+    two = Subset(2, codes=4, block=(0, 2), low=8192, total=2**16)
+    assert two.weights.tolist() == [[24576, 8192] * 2, [8192, 24576] * 2]
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 1000])
@@ -126,6 +137,8 @@ def test_the_smallest_epsilon_that_can_be_sampled():
 def test_blocks_stay_what_they_are():
     """Designs hold them: another block of the same numbers would be another design."""
     assert hyperplane.__wrapped__(3, 3) == (1, 2, 6, 12)
+    assert hyperplane.__wrapped__(5, 3) == (1, 2, 15, 21, 25, 30)
+    assert hyperplane.__wrapped__(7, 3) == (1, 2, 4, 14, 33, 37, 44, 53)
 
 
 def test_difference_sets_are_found_without_what_was_kept():

@@ -97,7 +97,10 @@ def hyperplane(q: int, size: int) -> Block:
 
 
 def _powers(tail: tuple[int, ...], q: int, v: int) -> list[tuple[int, ...]] | None:
-    """1, α, …, α^(v−1) for α^size = Σ tail_i α^i, or None when they meet a constant too early."""
+    """1, α, …, α^(v−1) for α^size = Σ tail_i α^i, or None when they meet a constant too early.
+
+    If they do not, the polynomial is irreducible, and α^v is a constant: the norm of α.
+    """
     power = (1, *(0 for _ in tail[1:]))
     powers = []
     for i in range(v):
@@ -106,7 +109,7 @@ def _powers(tail: tuple[int, ...], q: int, v: int) -> list[tuple[int, ...]] | No
         powers.append(power)
         top = power[-1]
         power = tuple((low + top * t) % q for low, t in zip((0, *power[:-1]), tail, strict=True))
-    return powers if not any(power[1:]) else None
+    return powers
 
 
 def _primes(limit: int) -> list[int]:

@@ -4,9 +4,13 @@ import ast
 import math
 import random
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
+from numba import njit
+from numba.extending import intrinsic
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.prio3 import modular, xof
@@ -72,13 +76,35 @@ def test_numbers_outside_the_field_are_seen(field: Field) -> None:
 
 @pytest.mark.parametrize(
     ("modulus", "generator", "order", "size"),
-    [(16, 3, 2, 1), (257, 3, 256, 1), (17, 3, 32, 1), (17, 4, 16, 1), (17, 3, 12, 1)],
-)
+    [(16, 3, 2, 1), (257, 3, 256, 1), (17, 3, 32, 1), (17, 4, 16, 1), (17, 3, 12, 1),
+     (2, 1, 2, 1), (17, 3, 16, 0), (17, 3, 16, 17), (17, 3, 1, 1), (17, 3, 0, 1)],
+)  # fmt: skip
 def test_what_is_no_such_field_is_refused(
     modulus: int, generator: int, order: int, size: int
 ) -> None:
     with pytest.raises(ProtocolError):
         Field(modulus, generator, order, size)
+
+
+def test_the_smallest_field_has_three_numbers() -> None:
+    three = Field(3, generator=2, order=2, size=1)
+    left, right = three.elements([0, 1, 2])[:, None], three.elements([0, 1, 2])
+    assert three.ints(three.multiply(left, right)) == [0, 0, 0, 0, 1, 2, 0, 2, 1]
+    assert three.roots(2) == [1, 2]
+
+
+def test_no_numbers_are_numbers_too() -> None:
+    assert FIELD64.elements([]).shape == (0, 2)
+    assert FIELD64.ints(FIELD64.elements([])) == []
+
+
+@FIELDS
+def test_bytes_do_not_depend_on_how_numbers_lie_in_memory(field: Field) -> None:
+    given = field.elements(numbers(field, 5)).reshape(2, 35, 2)
+    packed = field.pack(np.asfortranarray(given))
+    assert packed.shape == (2, 35 * field.size)
+    assert packed.tobytes() == field.pack(given).tobytes()
+    assert np.array_equal(field.unpack(packed), given)
 
 
 def test_a_root_of_too_high_an_order_is_refused() -> None:
@@ -102,6 +128,31 @@ def test_draws_outside_the_field_are_dropped_and_later_ones_move_up(field: Field
 def test_a_long_tag_is_refused() -> None:
     with pytest.raises(ProtocolError, match="a tag of 65536 bytes"):
         xof.stream(bytes(32), bytes(2**16), b"")
+    assert len(xof.stream(bytes(32), bytes(2**16 - 1), b"").read(8)) == 8
+
+
+def test_compiled_loops_are_kept_on_disk_and_let_other_threads_work() -> None:
+    int64 = numba.types.int64
+
+    def nothing(x: int) -> None: ...
+
+    compiled: Any = modular._loop(int64)(nothing)
+    assert compiled.signatures == [(int64,)]
+    assert compiled.targetoptions["nogil"]
+    assert compiled.stats.cache_path is not None
+
+
+def test_the_product_of_two_words_is_whole() -> None:
+    wide = intrinsic(modular._whole_product)
+
+    @njit
+    def product(first: int, second: int) -> tuple[int, int]:
+        return wide(first, second)
+
+    for a in (0, 1, 3, 2**32 - 1, 2**32, 2**63, 2**64 - 1):
+        for b in (0, 1, 2**32 + 1, 2**63 + 5, 2**64 - 1):
+            low, high = product(np.uint64(a), np.uint64(b))
+            assert int(low) + (int(high) << 64) == a * b
 
 
 def test_compiled_functions_are_kept_in_one_file_each():

@@ -13,6 +13,7 @@ from mdrr.securesum.prio3.bits import Bits, Count, histogram, multihot, sum_vec
 from mdrr.securesum.prio3.field import FIELD64, FIELD128, Octets
 from mdrr.securesum.prio3.scheme import Prio3
 from mdrr.source import SeededSource
+from tests.securesum.prio3.test_field import SMALL
 
 FOLDER = Path(__file__).resolve().parents[3] / "vectors" / "vdaf"
 RUNS = sorted(path.stem for path in FOLDER.glob("Prio3*.json"))
@@ -262,8 +263,43 @@ def test_too_few_or_too_many_aggregators_or_proofs(shares: int, proofs: int) -> 
 @pytest.mark.parametrize(
     "make",
     [lambda: histogram(0, 1), lambda: histogram(3, 0), lambda: sum_vec(3, 0, 1),
-     lambda: sum_vec(1, 2**64, 1, FIELD64)],
+     lambda: sum_vec(1, 2**64, 1, FIELD64), lambda: sum_vec(1, 97, 1, SMALL),
+     lambda: histogram(97, 5, SMALL), lambda: multihot(3, 0, 1)],
 )  # fmt: skip
 def test_circuits_that_cannot_be(make: Any) -> None:
     with pytest.raises(ProtocolError):
         make()
+
+
+def test_the_smallest_and_the_largest_circuits() -> None:
+    assert sum_vec(1, 96, 1, SMALL).worth == (1, 2, 4, 8, 16, 32, 33)
+    assert histogram(96, 5, SMALL).calls == 20
+    assert histogram(1, 1).encode([0, 0]).tolist() == [[[1, 0]], [[1, 0]]]
+    assert sum_vec(1, 1, 1).worth == (1,)
+    assert Prio3(Count(), 255, 255).shares == 255
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 4, 7, 8, 9, 100])
+def test_a_number_is_written_in_bits_of_which_the_last_is_set_only_if_it_must_be(top: int) -> None:
+    """As the draft's SumVec: powers of two, then what they lack."""
+    circuit = sum_vec(2, top, 3)
+    size, powers = top.bit_length(), 2 ** (top.bit_length() - 1) - 1
+    for number in range(top + 1):
+        [bits] = circuit.encode([[number, top]])[..., 0].tolist()
+        must = number > powers
+        rest = number - (top - powers) * must
+        assert bits[:size] == [*(rest >> k & 1 for k in range(size - 1)), int(must)]
+        assert bits[size:] == [1] * size
+        assert circuit.field.ints(circuit.truncate(circuit.encode([[number, top]]))) == [
+            number,
+            top,
+        ]
+
+
+def test_how_often_yes_was_said_is_part_of_the_vector() -> None:
+    circuit = multihot(4, 3, 2)
+    marks = [[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 1], [1, 1, 1, 0]]
+    bits = circuit.encode(marks)[..., 0].tolist()
+    counts = [[0, 0], [1, 0], [0, 1], [1, 1]]
+    assert bits == [[*yes, *count] for yes, count in zip(marks, counts, strict=True)]
+    assert circuit.demanded == ((1, 1, 1, 1, -1, -2), 0)

@@ -47,9 +47,9 @@ class Field:
 
     def __post_init__(self) -> None:
         p, g, n = self.modulus, self.generator, self.order
-        if not (2 < p < 2**128 and p % 2 and 1 <= self.size <= 16 and p <= 256**self.size):
+        if not (2 < p < 256**self.size and p % 2 and self.size <= 16):
             raise ProtocolError(f"a field of {p} numbers in {self.size} bytes is not offered")
-        if n < 2 or n & (n - 1) or pow(g, n // 2, p) != p - 1:
+        if n & (n - 1) or pow(g, n // 2, p) != p - 1:
             raise ProtocolError(f"{g} is not of order {n} modulo {p}")
 
     @cached_property
@@ -116,7 +116,7 @@ class Field:
         rows = octets.reshape(len(octets), octets.shape[1] // self.size, self.size)
         wide = np.zeros((*rows.shape[:2], 16), np.uint8)
         wide[..., : self.size] = rows
-        return wide.view("<u8").astype(np.uint64, copy=False)
+        return wide.view("<u8").astype(np.uint64)
 
 
 FIELD64 = Field(2**64 - 2**32 + 1, pow(7, 2**32 - 1, 2**64 - 2**32 + 1), 2**32, 8)
