@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum.abort import Abort
+from mdrr.securesum.history import History
+from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.paper import STEPS, Party
 from mdrr.securesum.ring import zero_shares
@@ -313,3 +316,219 @@ def test_results_before_the_end_are_refused() -> None:
     with pytest.raises(ProtocolError, match="still at step"):
         party.result()
     assert organiser().id not in GROUP.roster.ids
+
+
+# One party and what she is told.
+
+THREE = Group(3, seed=4)
+IDS = THREE.roster.ids
+NAMED = {one.id: one for one in THREE.identities}
+
+
+def waiting_at(step: str) -> tuple[dict[str, Party], dict[str, History], list[Message]]:
+    """Three parties that wait at a step, and the messages of that step, which nobody has got."""
+    histories = {name: History() for name in IDS}
+    parties = {
+        one.id: Party(
+            one, THREE.roster, vector, source=SeededSource(one.id), history=histories[one.id]
+        )
+        for one, vector in zip(THREE.identities, THREE.vectors, strict=True)
+    }
+    said, held = [message for party in parties.values() for message in party.start()], []
+    while said:
+        message = said.pop(0)
+        if message.kind == step:
+            held.append(message)
+            continue
+        for name, party in parties.items():
+            if name != message.sender and message.to in (None, name):
+                said += party.receive(message)
+    assert {party.step for party in parties.values()} == {step}
+    return parties, histories, held
+
+
+def holds(party: Party) -> tuple[object, bytes, bytes]:
+    """What a party must not keep: her own share, her sum, what hides it."""
+    return party._own_share, party._sum, party._nonce
+
+
+def of_another_run() -> Message:
+    return write(NAMED[IDS[1]], "accept", "0" * 64, {})
+
+
+@pytest.mark.parametrize("step", STEPS[:-1])
+@pytest.mark.parametrize("theirs", [*STEPS[:-1], "roster"])
+def test_an_abort_is_heeded_and_says_who_was_waited_for(step: str, theirs: str) -> None:
+    parties, histories, _ = waiting_at(step)
+    me, other = parties[IDS[0]], IDS[1]
+    me.receive(of_another_run())
+    told = Abort(theirs, "she is tired", (IDS[2],))
+    assert me.receive(write(NAMED[other], "abort", THREE.roster.digest, told.to_dict())) == []
+    assert me.finished
+    assert holds(me) == (None, b"", b"")
+    further = theirs in STEPS and STEPS.index(theirs) > STEPS.index(step)
+    if further:  # the others are further on: what is missing is missing here
+        why = "another party stopped while this one was waiting"
+        aside = "; set aside: a accept of another run"
+        assert me.aborted == Abort(step, why + aside, IDS[1:], other)
+    else:
+        assert me.aborted == Abort(theirs, "she is tired", (IDS[2],), other)
+    left = [one.left for one in histories[IDS[0]].revealed()]
+    if step == "reveal":  # only who signs that she left before she revealed may be missing
+        assert left == [(other,) if theirs in ("accept", "share", "commit") else ()]
+    else:
+        assert left == []
+
+
+def test_who_revealed_her_sum_cannot_say_that_she_left_before() -> None:
+    parties, histories, held = waiting_at("reveal")
+    me, other = parties[IDS[0]], IDS[1]
+    me.receive(next(message for message in held if message.sender == other))
+    assert me.missing == (IDS[2],)
+    me.receive(write(NAMED[other], "abort", THREE.roster.digest, Abort("share", "no").to_dict()))
+    assert me.aborted == Abort("share", "no", (), other)
+    assert [one.left for one in histories[IDS[0]].revealed()] == [()]
+
+
+def test_an_abort_without_a_reason_is_one_all_the_same() -> None:
+    parties, _, _ = waiting_at("commit")
+    me, other = parties[IDS[0]], IDS[1]
+    assert me.receive(write(NAMED[other], "abort", THREE.roster.digest, {"step": 7})) == []
+    assert me.aborted == Abort("commit", "it did not say why", (other,), other)
+
+
+def test_what_does_not_count_is_set_aside_with_the_reason() -> None:
+    parties, _, _ = waiting_at("accept")
+    me, other, run = parties[IDS[0]], NAMED[IDS[1]], THREE.roster.digest
+    stranger = people(1, seed=8)[0]
+    for message in (
+        of_another_run(),
+        write(stranger, "accept", run, {}),
+        Message("accept", run, IDS[1], None, {}, bytes(64)),
+        write(other, "join", run, {}),
+        write(other, "accept", run, {}, IDS[0]),
+        write(other, "share", run, {"sealed": ""}, IDS[2]),
+        write(other, "share", run, {"sealed": ""}),
+    ):
+        assert me.receive(message) == []
+    aside = [
+        "a accept of another run",
+        "a accept from a stranger",
+        "a accept with a wrong signature",
+        "a join of a kind this mode does not use",
+        "a accept meant for someone else",
+        "a share meant for someone else",
+        "a share meant for someone else",
+    ]
+    assert (me.set_aside, me.missing, me.finished) == (aside, IDS[1:], False)
+    [said] = me.expire()
+    why = "no message arrived in time; set aside: " + "; ".join(aside[:3])
+    assert me.aborted == Abort("accept", why, IDS[1:])
+    assert (said.kind, said.run, said.to) == ("abort", run, None)
+    assert Abort.from_dict(said.body) == me.aborted
+    assert me.expire() == []
+    assert me.receive(write(other, "accept", run, {})) == []
+    assert me.set_aside == aside  # nothing is heard after the end
+
+
+@pytest.mark.parametrize("kind", STEPS[:-1])
+def test_who_says_two_things_is_named_and_may_be_missing_from_a_rerun(kind: str) -> None:
+    parties, histories, held = waiting_at(kind)
+    me, other = parties[IDS[0]], IDS[1]
+    first = next(m for m in held if m.sender == other and m.to in (None, IDS[0]))
+    assert me.receive(first) == []
+    assert me.receive(first) == []  # the same again is fine
+    [said] = me.receive(write(NAMED[other], kind, first.run, {"x": 1}, first.to))
+    why = f"two different messages at step '{kind}'. The others may run again without her"
+    assert me.aborted == Abort(kind, why, (other,))
+    assert Abort.from_dict(said.body) == me.aborted
+    left = [one.left for one in histories[IDS[0]].revealed()]
+    assert left == ([(other,)] if kind == "reveal" else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "reason"),
+    [
+        ("share", {"sealed": "AAAA"}, "'sealed' of a share must be"),
+        ("commit", {"commitment": "x"}, "'commitment' of a commitment must be"),
+        ("reveal", {"sum": "AAAA"}, "a revealed sum has no 'commitments'"),
+    ],
+)
+def test_who_breaks_the_rules_is_named(kind: str, body: dict[str, str], reason: str) -> None:
+    parties, histories, held = waiting_at(kind)
+    me, other = parties[IDS[0]], IDS[1]
+    for message in held:
+        if message.sender == IDS[2]:
+            me.receive(message)
+    to = IDS[0] if kind == "share" else None
+    me.receive(write(NAMED[other], kind, THREE.roster.digest, body, to))
+    assert me.aborted is not None
+    assert (me.aborted.step, me.aborted.who) == (kind, (other,))
+    assert me.aborted.reason.startswith(reason)
+    assert me.aborted.reason.endswith(". The others may run again without her")
+    assert holds(me) == (None, b"", b"")
+    left = [one.left for one in histories[IDS[0]].revealed()]
+    assert left == ([(other,)] if kind == "reveal" else [])
+
+
+def test_a_sum_that_is_false_is_noted_when_the_run_stops_for_another_reason() -> None:
+    parties, histories, held = waiting_at("reveal")
+    me, other = parties[IDS[0]], IDS[1]
+    true = next(message for message in held if message.sender == other)
+    me.receive(write(NAMED[other], "reveal", true.run, {**true.body, "nonce": "AA=="}))
+    me.expire()
+    assert me.aborted == Abort("reveal", "no message arrived in time", (IDS[2],))
+    assert [one.left for one in histories[IDS[0]].revealed()] == [(other,)]
+
+
+def test_a_party_holds_no_share_before_she_deals_and_nothing_after_the_end() -> None:
+    early = waiting_at("accept")[0][IDS[0]]
+    assert holds(early) == (None, b"", b"")
+    share, _, _ = holds(waiting_at("share")[0][IDS[0]])
+    assert share is not None
+    parties, histories, held = waiting_at("reveal")
+    me = parties[IDS[0]]
+    share, own_sum, nonce = holds(me)
+    assert (share, len(own_sum), len(nonce)) == (None, THREE.terms.question.cells, 32)
+    for message in held:
+        if message.sender != IDS[0]:
+            assert me.receive(message) == []
+    assert np.array_equal(me.result(), THREE.truth)
+    assert me.result().dtype == np.int64
+    assert (me.step, me.people, holds(me)) == ("done", 3, (None, b"", b""))
+    assert not any(me._heard.values())
+    assert [one.seen for one in histories[IDS[0]].revealed()] == [True]
+
+
+def test_what_a_party_does_not_take_part_in() -> None:
+    me, vector, source = NAMED[IDS[0]], THREE.vectors[0], SeededSource(1)
+    stranger = people(1, seed=8)[0]
+    other_key = Identity(me.signing_secret, stranger.sealing_secret)
+    for party, why in (
+        (Party(other_key, THREE.roster, vector, source=source), "with her own keys"),
+        (Party(me, THREE.roster, vector, source=source, minimum=4), "has 3 parties"),
+        (Party(me, THREE.roster, vector[:-1], source=source), "do not fit the question"),
+        (Party(me, THREE.roster, vector[None], source=source), "do not fit the question"),
+    ):
+        [said] = party.start()
+        assert party.aborted is not None
+        assert why in party.aborted.reason
+        assert Abort.from_dict(said.body) == party.aborted
+        assert (party.aborted.step, party.aborted.who) == ("accept", ())
+    for minimum in (2, 3):
+        willing = Party(me, THREE.roster, vector, source=source, minimum=minimum)
+        assert [said.kind for said in willing.start()] == ["accept"]
+
+
+def test_different_commitments_blame_nobody() -> None:
+    parties, _, held = waiting_at("reveal")
+    me, other = parties[IDS[0]], IDS[1]
+    for message in held:
+        if message.sender == IDS[2]:
+            me.receive(message)
+        elif message.sender == other:
+            shown = {**message.body, "commitments": "0" * 64}
+            me.receive(write(NAMED[other], "reveal", message.run, shown))
+    assert me.aborted is not None
+    assert me.aborted.reason.startswith("the parties were shown different commitments")
+    assert (me.aborted.step, me.aborted.who, me.aborted.by) == ("reveal", (), "")

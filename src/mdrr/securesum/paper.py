@@ -79,7 +79,7 @@ class Party:
         self._history = History() if history is None else history
         self._minimum = minimum
         self._deal = deal
-        self._vector = np.asarray(vector, np.uint8)
+        self._vector = vector
         self._heard: dict[str, dict[str, Message]] = {step: {} for step in STEPS[:-1]}
         self._own_share: ring.Vector | None = None
         self._committed: dict[str, str] = {}
