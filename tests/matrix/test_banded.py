@@ -105,6 +105,21 @@ def test_of_widths_that_tell_the_same_the_smallest_is_taken():
     assert best_width(5, 1e-7) == 0
 
 
+def test_weights_by_hand():
+    """65536 − 5·6553 = 3·10923 + 2, and the 2 left over go to the middle."""
+    assert Banded(3, 1, 6553, 2**16).weights.tolist() == [
+        [17476, 17478, 17476, 6553, 6553],
+        [6553, 17476, 17478, 17476, 6553],
+        [6553, 6553, 17476, 17478, 17476],
+    ]
+
+
+def test_one_unit_more_for_the_truth_is_enough():
+    assert Banded(3, 0, 21845, 2**16).weights.tolist()[1] == [21845, 21846, 21845]
+    with pytest.raises(MatrixError, match="nothing is left"):
+        Banded(3, 1, 13107, 2**16)  # one unit for three codes
+
+
 def test_up_to_4096_cells():
     assert Banded(4096, 0, 1, 2**16).step == 2**16 - 4096
 

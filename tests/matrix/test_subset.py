@@ -113,6 +113,15 @@ def test_bad_weights_are_refused(fields, says):
         Subset(*fields)
 
 
+def test_weights_by_hand():
+    """65536 − 7·6000 = 3·7845 + 1; cell x is held by x − 1, x − 2, x − 4, and the 1 goes to x − 1."""
+    fresh = Subset(2, codes=7, block=(1, 2, 4), low=6000, total=2**16)
+    assert fresh.weights.tolist() == [
+        [6000, 6000, 6000, 13845, 6000, 13845, 13846],
+        [13846, 6000, 6000, 6000, 13845, 6000, 13845],
+    ]
+
+
 def test_shifts_that_cannot_tell_all_codes_apart_may_tell_fewer_cells():
     """The block {0, 2} mod 4 has two shifts; cell 0 is in one of them and cell 1 in the other."""
     two = Subset(2, codes=4, block=(0, 2), low=8192, total=2**16)
