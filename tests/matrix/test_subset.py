@@ -114,7 +114,7 @@ def test_bad_weights_are_refused(fields, says):
 
 
 def test_weights_by_hand():
-    """65536 − 7·6000 = 3·7845 + 1; cell x is held by x − 1, x − 2, x − 4, and the 1 goes to x − 1."""
+    """65536 − 7·6000 = 3·7845 + 1; x − 1, x − 2 and x − 4 hold cell x, and the 1 goes to x − 1."""
     fresh = Subset(2, codes=7, block=(1, 2, 4), low=6000, total=2**16)
     assert fresh.weights.tolist() == [
         [6000, 6000, 6000, 13845, 6000, 13845, 13846],

@@ -20,8 +20,9 @@ from tests.securesum.prio3 import plain
 
 TINY = Field(17, generator=3, order=16, size=1)
 SMALL = Field(97, generator=28, order=32, size=1)
+WORDS = Field(257, generator=3, order=256, size=2)
 NEARLY = Field(2**127 - 1, generator=2**127 - 2, order=2, size=16)
-FIELDS = pytest.mark.parametrize("field", [TINY, SMALL, FIELD64, FIELD128, NEARLY])
+FIELDS = pytest.mark.parametrize("field", [TINY, SMALL, WORDS, FIELD64, FIELD128, NEARLY])
 
 
 def numbers(field: Field, seed: int, count: int = 60) -> list[int]:
@@ -112,7 +113,7 @@ def test_a_root_of_too_high_an_order_is_refused() -> None:
         SMALL.roots(64)
 
 
-@pytest.mark.parametrize("field", [TINY, SMALL, FIELD64])
+@pytest.mark.parametrize("field", [TINY, SMALL, WORDS, FIELD64])
 def test_draws_outside_the_field_are_dropped_and_later_ones_move_up(field: Field) -> None:
     seeds = np.arange(96, dtype=np.uint8).reshape(3, 32)
     drawn = xof.expand(field, seeds, b"tag", [b"a", b"b", b"c"], 40)

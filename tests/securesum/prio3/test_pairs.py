@@ -78,8 +78,9 @@ def test_other_shapes_pass_and_positions_outside_a_table_do_not(shape: tuple[int
     refused, totals = run(prio3, positions)
     assert refused == [0]
     assert np.array_equal(totals, question.encode(last))
-    with pytest.raises(ProtocolError, match="one in each table"):
-        prio3.circuit.encode(positions + 1)
+    for wrong in (positions + 1, positions[0], positions[:, :-1], np.repeat(positions, 2, axis=1)):
+        with pytest.raises(ProtocolError, match="one in each table"):
+            prio3.circuit.encode(wrong)
 
 
 # What a vector holds: tables x×y (2×3), x×z (2×2), y×z (3×2), rows first. The record is (0, 0, 0).
@@ -267,6 +268,11 @@ def test_the_stated_chances() -> None:
     assert forgery(exact.circuit, 3) == Fraction(4, p) ** 3
     assert forgery(exact.circuit, PROOFS, 2**64) < Fraction(1, 2**120)
     assert forgery(exact.circuit, 1, 2**64) == 1  # one proof is not enough
+    assert forgery(exact.circuit, 1, 2**62) == Fraction(2 + 2**63, p)
+    # Two proofs: she wins none by trying, surely one of two, or both.
+    ways = (Fraction(2, p) ** 2, Fraction(2, p), 2**62 * Fraction(2, p) ** 2)
+    assert forgery(exact.circuit, 2, 2**62) == sum(ways)
+    assert (exact.shares, exact.proofs, pairs.proofs) == (2, 3, 3)
 
 
 @pytest.mark.parametrize(
