@@ -78,13 +78,19 @@ def test_numbers_outside_the_field_are_seen(field: Field) -> None:
 @pytest.mark.parametrize(
     ("modulus", "generator", "order", "size"),
     [(16, 3, 2, 1), (257, 3, 256, 1), (17, 3, 32, 1), (17, 4, 16, 1), (17, 3, 12, 1),
-     (2, 1, 2, 1), (17, 3, 16, 0), (17, 3, 16, 17), (17, 3, 1, 1), (17, 3, 0, 1)],
+     (16, 15, 2, 1), (65537, 3, 65536, 2), (2, 1, 2, 1),
+     (17, 3, 16, 0), (17, 3, 16, 17), (17, 3, 1, 1), (17, 3, 0, 1)],
 )  # fmt: skip
 def test_what_is_no_such_field_is_refused(
     modulus: int, generator: int, order: int, size: int
 ) -> None:
     with pytest.raises(ProtocolError):
         Field(modulus, generator, order, size)
+
+
+@FIELDS
+def test_a_field_is_accepted_when_it_is_made(field: Field) -> None:
+    assert Field(field.modulus, field.generator, field.order, field.size) == field
 
 
 def test_the_smallest_field_has_three_numbers() -> None:

@@ -291,6 +291,11 @@ def test_circuits_that_prove_nothing_are_refused(shape: Any, groups: Any, field:
         PairTables(shape, groups, field)
 
 
+def test_an_attribute_may_have_a_single_category() -> None:
+    refused, totals = run(Prio3(PairTables((1, 2), ((0, 1),)), 2), [[0], [1], [1]])
+    assert (refused, totals.tolist()) == ([0, 0, 0], [1, 2])
+
+
 def test_the_recorded_reports_are_what_the_code_gives() -> None:
     recorded = json.loads(make_proof_vectors.FILE.read_text("utf-8"))
     assert make_proof_vectors.vectors() == recorded
@@ -333,3 +338,6 @@ def test_totals_beyond_all_people_are_refused() -> None:
     share: npt.NDArray[np.uint8] = np.full(prio3.sizes.aggregate_share, 200, np.uint8)
     with pytest.raises(ProtocolError, match="exceeds any number of people"):
         vdaf.unshard(prio3, [share.tobytes(), bytes(len(share))])
+    assert prio3.circuit.decode([0, 2**63 - 1]).tolist() == [0, 2**63 - 1]
+    with pytest.raises(ProtocolError, match="exceeds any number of people"):
+        prio3.circuit.decode([0, 2**63])

@@ -1,6 +1,7 @@
 """Prio3 against the draft's vectors, good and bad, and against messages that are not as sent."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,14 @@ def test_a_verifier_message_that_was_changed_is_a_mismatch() -> None:
     assert output[0].any()
 
 
+def test_the_first_who_refuses_says_why() -> None:
+    said = [np.array(one, np.uint8) for one in ([0, 0, 0, 1], [0, 0, 2, 2], [0, 3, 3, 3])]
+    assert vdaf.first_reason(*said).tolist() == [0, 3, 2, 1]
+    assert vdaf.first_reason(*said[:2]).tolist() == [0, 0, 2, 1]
+    assert vdaf.first_reason(said[1]).tolist() == [0, 0, 2, 2]
+    assert said[0].tolist() == [0, 0, 0, 1]  # what was said is not changed
+
+
 def test_every_refusal_has_words() -> None:
     assert set(vdaf.REASONS) == {vdaf.MALFORMED, vdaf.INVALID, vdaf.MISMATCH, vdaf.UNUSABLE}
 
@@ -232,6 +241,32 @@ def test_whole_batches_of_the_wrong_form_are_errors() -> None:
         vdaf.rows([b"ab", b"abc"], 2)
 
 
+def test_an_error_says_which_messages_are_of_the_wrong_form() -> None:
+    nonces, public, shares = sharded()
+    state, sent = vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 0, nonces, public, shares[0])
+    rand, bad, sizes = random_rows(4, HISTOGRAM.sizes.rand, 2), nonces[:, :3], HISTOGRAM.sizes
+
+    def checking(*given: Octets, aggregator: int = 0) -> Callable[[], Any]:
+        return lambda: vdaf.verify_init(HISTOGRAM, KEY, b"ctx", aggregator, *given)
+
+    calls: list[tuple[str, int, Callable[[], Any]]] = [
+        ("nonces", 16, lambda: vdaf.shard(HISTOGRAM, b"ctx", ANSWERS, bad, rand)),
+        ("random bytes", sizes.rand, lambda: vdaf.shard(HISTOGRAM, b"ctx", ANSWERS, nonces, bad)),
+        ("nonces", 16, checking(bad, public, shares[0])),
+        ("public shares", sizes.public_share, checking(nonces, bad, shares[0])),
+        ("input shares", sizes.leader_share, checking(nonces, public, bad)),
+        ("input shares", sizes.helper_share, checking(nonces, public, bad, aggregator=1)),
+        ("verifier shares", sizes.verifier_share,
+         lambda: vdaf.verifier_shares_to_message(HISTOGRAM, b"ctx", [sent, bad, sent])),
+        ("verifier messages", 32, lambda: vdaf.verify_next(HISTOGRAM, state, bad)),
+    ]  # fmt: skip
+    for what, size, call in calls:
+        with pytest.raises(ProtocolError) as error:
+            call()
+        expected = f"{what} of uint8 (4, 3) where uint8 (4, {size}) is expected"
+        assert str(error.value) == expected
+
+
 def test_aggregate_shares_are_read_with_care() -> None:
     size = HISTOGRAM.sizes.aggregate_share
     assert vdaf.unshard(HISTOGRAM, [bytes(size)] * 3) == [0] * 5
@@ -244,14 +279,16 @@ def test_aggregate_shares_are_read_with_care() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "answers"),
-    [(histogram(5, 2), [5]), (histogram(5, 2), [-1]), (Count(), [2]),
-     (sum_vec(2, 9, 3), [[1, 10]]), (multihot(4, 2, 2), [[1, 1, 1, 0]])],
+    ("make", "answers"),
+    [(lambda: histogram(5, 2), [5]), (lambda: histogram(5, 2), [-1]), (Count, [2]),
+     (lambda: sum_vec(2, 9, 3), [[1, 10]]), (lambda: multihot(4, 2, 2), [[1, 1, 1, 0]]),
+     (lambda: multihot(4, 2, 2), [[2, 0, 0, 0]])],
 )  # fmt: skip
-def test_a_measurement_out_of_range_is_not_sharded(given: Bits | Count, answers: Any) -> None:
-    prio3 = Prio3(given)
+def test_a_measurement_out_of_range_is_not_sharded(
+    make: Callable[[], Bits | Count], answers: Any
+) -> None:
     with pytest.raises(ProtocolError, match="not from 0 to"):
-        sharded(prio3, answers)
+        sharded(Prio3(make()), answers)
 
 
 @pytest.mark.parametrize(("shares", "proofs"), [(1, 1), (256, 1), (2, 0), (2, 256)])
