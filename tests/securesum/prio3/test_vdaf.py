@@ -13,6 +13,7 @@ from mdrr.securesum.prio3 import vdaf, xof
 from mdrr.securesum.prio3.bits import Bits, Count, histogram, multihot, sum_vec
 from mdrr.securesum.prio3.field import FIELD64, FIELD128, Octets
 from mdrr.securesum.prio3.scheme import Prio3
+from mdrr.securesum.prio3.vdaf import VerifyState
 from mdrr.source import SeededSource
 from tests.securesum.prio3.test_field import SMALL
 
@@ -212,6 +213,18 @@ def test_a_verifier_message_that_was_changed_is_a_mismatch() -> None:
     assert output[0].any()
 
 
+def test_what_was_refused_before_stays_refused_and_counts_nothing() -> None:
+    reasons = np.array([0, *vdaf.REASONS], np.uint8)
+    outputs = FIELD128.elements(range(1, 26)).reshape(5, 5, 2)
+    seeds = random_rows(5, 32, 3)
+    messages = seeds.copy()
+    messages[-1, 31] ^= 1  # the first reason stands
+    found, refused = vdaf.verify_next(HISTOGRAM, VerifyState(outputs, seeds, reasons), messages)
+    assert refused.tolist() == reasons.tolist()
+    assert FIELD128.ints(found) == [*range(1, 6), *[0] * 20]
+    assert FIELD128.ints(outputs) == [*range(1, 26)]  # she may ask again
+
+
 def test_the_first_who_refuses_says_why() -> None:
     said = [np.array(one, np.uint8) for one in ([0, 0, 0, 1], [0, 0, 2, 2], [0, 3, 3, 3])]
     assert vdaf.first_reason(*said).tolist() == [0, 3, 2, 1]
@@ -239,6 +252,19 @@ def test_whole_batches_of_the_wrong_form_are_errors() -> None:
         vdaf.verifier_shares_to_message(HISTOGRAM, b"ctx", [nonces, nonces])
     with pytest.raises(ProtocolError, match="message 1 has 3 bytes where 2"):
         vdaf.rows([b"ab", b"abc"], 2)
+
+
+def test_nobody_is_left_out_where_lengths_differ() -> None:
+    seeds, nonces = random_rows(3, 32, 1), random_rows(3, vdaf.NONCE, 2)
+    vectors = FIELD128.elements(range(15)).reshape(3, 5, 2)
+    for call in (
+        lambda: xof.derive(seeds[:2], b"tag", [b""] * 3),
+        lambda: xof.expand(FIELD128, seeds[:2], b"tag", [b""] * 3, 4),
+        lambda: HISTOGRAM.part(b"ctx", 0, seeds[:2], vectors[:2], nonces),
+        lambda: HISTOGRAM.part(b"ctx", 0, seeds[:2], vectors, nonces[:2]),
+    ):
+        with pytest.raises(ValueError, match="zip"):
+            call()
 
 
 def test_an_error_says_which_messages_are_of_the_wrong_form() -> None:
