@@ -153,6 +153,19 @@ def test_three_aggregators_sum_what_people_answered() -> None:
     assert verified(nonces, public, shares) == ([0, 0, 0, 0], [1, 0, 1, 0, 2])
 
 
+@pytest.mark.parametrize("aggregators", [2, 3])
+def test_without_joint_randomness_messages_are_shorter_and_sums_the_same(aggregators: int) -> None:
+    count = Prio3(Count(), aggregators)
+    nonces, public, shares = sharded(count, [1, 0, 1, 1])
+    assert public.shape == (4, 0)
+    refused, total = verified(nonces, public, shares, count, (KEY,) * aggregators)
+    assert (refused, total) == ([0] * 4, 3)
+    seeds = count.joint_seed(b"ctx", public)
+    assert (seeds.shape, seeds.dtype) == ((4, 0), np.uint8)
+    joint = count.joint_rands(b"ctx", seeds)
+    assert (joint.shape, joint.dtype) == ((4, 1, 0, 2), np.uint64)
+
+
 def test_a_number_outside_the_field_refuses_one_report_and_no_other() -> None:
     nonces, public, shares = sharded()
     shares[0][1, 16:32] = 255
@@ -167,7 +180,7 @@ def test_a_verifier_share_outside_the_field_refuses_its_report() -> None:
     ]
     sent[2][3, :16] = 255
     refused = vdaf.verifier_shares_to_message(HISTOGRAM, b"ctx", sent)[1]
-    assert refused.tolist() == [0, 0, 0, vdaf.MALFORMED]
+    assert (refused.tolist(), refused.dtype) == ([0, 0, 0, vdaf.MALFORMED], np.uint8)
 
 
 @pytest.mark.parametrize("place", range(0, 16 * 5, 16))
@@ -205,6 +218,7 @@ def test_what_the_proof_is_bound_to(changed: str) -> None:
 def test_a_verifier_message_that_was_changed_is_a_mismatch() -> None:
     nonces, public, shares = sharded()
     state, _ = vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 0, nonces, public, shares[0])
+    assert state.refused.dtype == np.uint8
     messages = state.seeds.copy()
     messages[1, 0] ^= 1
     output, refused = vdaf.verify_next(HISTOGRAM, state, messages)
