@@ -3,6 +3,7 @@
 import ast
 import math
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,12 @@ def test_a_long_tag_is_refused() -> None:
     with pytest.raises(ProtocolError, match="a tag of 65536 bytes"):
         xof.stream(bytes(32), bytes(2**16), b"")
     assert len(xof.stream(bytes(32), bytes(2**16 - 1), b"").read(8)) == 8
+
+
+def test_who_lacks_the_stream_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Crypto.Hash.TurboSHAKE128", None)
+    with pytest.raises(ImportError, match=r"mdrr\[server\]"):
+        xof.stream(bytes(32), b"tag", b"")
 
 
 def test_compiled_loops_are_kept_on_disk_and_let_other_threads_work() -> None:

@@ -170,6 +170,9 @@ def test_a_number_outside_the_field_refuses_one_report_and_no_other() -> None:
     nonces, public, shares = sharded()
     shares[0][1, 16:32] = 255
     assert verified(nonces, public, shares) == ([0, vdaf.MALFORMED, 0, 0], [1, 0, 1, 0, 1])
+    state, sent = vdaf.verify_init(HISTOGRAM, KEY, b"ctx", 0, nonces, public, shares[0])
+    assert state.outputs.any(axis=(1, 2)).tolist() == [True, False, True, True]
+    assert sent[:, :-32].any(axis=1).tolist() == [True, False, True, True]
 
 
 def test_a_verifier_share_outside_the_field_refuses_its_report() -> None:
