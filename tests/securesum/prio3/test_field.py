@@ -101,6 +101,12 @@ def test_the_smallest_field_has_three_numbers() -> None:
     assert three.roots(2) == [1, 2]
 
 
+def test_roots_of_unity_by_hand() -> None:
+    assert TINY.roots(16) == [1, 3, 9, 10, 13, 5, 15, 11, 16, 14, 8, 7, 4, 12, 2, 6]
+    assert TINY.roots(4) == [1, 13, 16, 4]
+    assert TINY.roots(1) == [1]
+
+
 def test_no_numbers_are_numbers_too() -> None:
     assert FIELD64.elements([]).shape == (0, 2)
     assert FIELD64.ints(FIELD64.elements([])) == []
@@ -187,3 +193,10 @@ def test_numbers_are_broadcast_over_every_number_of_axes(shape):
     wanted = [x * 7**40 % FIELD128.modulus for x in FIELD128.ints(numbers)]
     assert FIELD128.ints(FIELD128.multiply(numbers, other)) == wanted
     assert FIELD128.multiply(other, numbers).shape == shape
+
+
+def test_sums_of_products_are_broadcast_both_ways():
+    many, one = FIELD128.elements(range(12)).reshape(4, 3, 2), FIELD128.elements([1, 10, 100])
+    wanted = [210, 543, 876, 1209]  # 0 + 10 + 200, and 333 more for every row
+    assert FIELD128.ints(FIELD128.dot(many, one)) == wanted
+    assert FIELD128.ints(FIELD128.dot(one, many)) == wanted

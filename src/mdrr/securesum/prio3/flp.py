@@ -162,7 +162,7 @@ def transform(
     if shifted:
         values = field.multiply(values, field.elements(roots[:size]))
     bits = size.bit_length() - 1
-    order = [int(f"{k:0{bits}b}"[::-1], 2) if bits else 0 for k in range(size)]
+    order = [int(f"{k:0{bits}b}"[::-1], 2) for k in range(size)]
     out = values[..., order, :]
     for half in (1 << level for level in range(bits)):
         pairs = out.reshape(*out.shape[:-2], size // (2 * half), 2, half, 2)
