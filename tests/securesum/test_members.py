@@ -128,6 +128,7 @@ def test_a_member_hands_her_limit_and_her_history_to_the_run() -> None:
     few.advance()
     few.advance()
     assert few.step == "accept"  # three suffice unless she says otherwise
+    assert few.history.revealed() == ()
 
 
 def test_before_the_roster_there_is_no_result() -> None:
@@ -219,14 +220,14 @@ def test_a_join_shows_the_invitation_without_giving_it_away() -> None:
 def test_what_is_no_join_of_these_terms_is_refused() -> None:
     me, other = GROUP.identities[0], signed(4, seed=5)[0]
     body = joins(0)[0].body
-    for bad in (
-        write(me, "accept", TERMS.digest, body),
-        write(me, "join", other.digest, body),
-        write(me, "join", TERMS.digest, {**body, "more": 1}),
-        write(me, "join", TERMS.digest, {**body, "proof": "short"}),
-        write(GROUP.identities[1], "join", TERMS.digest, body),  # another's keys
+    for bad, why in (
+        (write(me, "accept", TERMS.digest, body), "a 'accept' of other terms"),
+        (write(me, "join", other.digest, body), "a 'join' of other terms"),
+        (write(me, "join", TERMS.digest, {**body, "more": 1}), "a join has an unknown field"),
+        (write(me, "join", TERMS.digest, {**body, "proof": "x"}), "'proof' of a join must be"),
+        (write(GROUP.identities[1], "join", TERMS.digest, body), "not signed by the keys"),
     ):
-        with pytest.raises(ProtocolError):
+        with pytest.raises(ProtocolError, match=why):
             read_join(bad, TERMS)
 
 

@@ -151,9 +151,8 @@ class Member:
             self._identity, roster, self._vector,
             source=self._source, history=self.history, minimum=self._minimum,
         )  # fmt: skip
-        said, early = self.party.start(), self._early
-        self._early = []
-        return said + [answer for message in early for answer in self.party.receive(message)]
+        said = self.party.start()
+        return said + [answer for message in self._early for answer in self.party.receive(message)]
 
     def expire(self) -> None:
         """Stop waiting: abort, naming the step and who is missing."""
