@@ -537,3 +537,16 @@ def test_different_commitments_blame_nobody() -> None:
             me.receive(write(NAMED[other], "reveal", message.run, shown))
     why = "some member lies, perhaps with the relay's help, and nobody can tell who"
     assert me.aborted == Abort("reveal", f"the parties were shown different commitments: {why}")
+
+
+@pytest.mark.parametrize("more", [-1, 1])
+def test_a_party_who_dealt_too_many_or_too_few_shares_sends_none(more: int) -> None:
+    """The last share would be lost, or the last person get none, and the sum be noise."""
+    party = Party(
+        NAMED[IDS[0]], THREE.roster, THREE.vectors[0], source=SeededSource(1),
+        deal=lambda source, n, cells: zero_shares(source, n + more, cells),
+    )  # fmt: skip
+    party.start()
+    assert party.receive(write(NAMED[IDS[1]], "accept", THREE.roster.digest, {})) == []
+    with pytest.raises(ValueError, match="zip"):
+        party.receive(write(NAMED[IDS[2]], "accept", THREE.roster.digest, {}))

@@ -260,7 +260,7 @@ class Party:
 
     def _after_shares(self) -> list[Message]:
         assert self._own_share is not None
-        rows = [self._own_share, self._vector.astype(self._own_share.dtype)]
+        rows = [self._own_share, self._vector]
         for name, message in self._heard["share"].items():
             if name != self._identity.id:
                 with _blaming(name):
