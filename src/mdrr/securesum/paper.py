@@ -215,7 +215,7 @@ class Party:
 
     def _forget(self) -> None:
         self._own_share, self._sum, self._nonce = None, b"", b""
-        self._heard = {step: {} for step in STEPS[:-1]}
+        self._heard = {}
 
     def _write(self, kind: str, body: dict[str, Any], to: str | None = None) -> Message:
         return write(self._identity, kind, self._roster.digest, body, to)
