@@ -170,15 +170,25 @@ def test_the_architecture_names_files_that_exist_and_the_tested_order():
 def test_every_defence_is_shown_by_tests_that_exist():
     """docs/threats.md names a test for each defence, as `file::test`."""
     text = (DOCS / "threats.md").read_text(encoding="utf-8")
-    rows = re.search(r"## Defended\n(.*?)\n## ", text, re.DOTALL)
+    rows = re.search(r"\n## Defended\n(.*?)\n## ", text, re.DOTALL)
     assert rows is not None
     cited = [
         re.findall(r"`(tests/[^`]+)`", line) for line in rows[1].splitlines() if "`tests" in line
     ]
-    assert len(cited) == rows[1].count("\n| ") - 1  # all rows but the head
+    heads = rows[1].count("\n| threat | defence | shown by |\n")
+    assert heads == 2  # surveys and secure sums
+    assert len(cited) == rows[1].count("\n| ") - heads
     missing = [each for each in re.findall(r"`(tests/[^`]+)`", text) if not is_test(each)]
     assert missing == []
     assert not is_test("tests/test_docs.py::test_that_is_not_there")
+
+
+def test_every_attack_on_secure_sums_is_among_the_threats():
+    """A new file of attacks needs a row in docs/threats.md."""
+    text = (DOCS / "threats.md").read_text(encoding="utf-8")
+    files = [file.name for file in (ROOT / "tests/securesum/attacks").glob("test_*.py")]
+    assert len(files) > 8
+    assert [name for name in files if f"`tests/securesum/attacks/{name}::" not in text] == []
 
 
 def is_test(name: str) -> bool:
