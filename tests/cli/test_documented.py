@@ -1,5 +1,7 @@
 """Every command is documented, shows an example, and its examples run as printed."""
 
+import contextlib
+import json
 import re
 import shlex
 import shutil
@@ -13,6 +15,7 @@ import pytest
 from mdrr.cli import COMMANDS
 from mdrr.frozen import FrozenSurvey
 from tests.cli.run import done
+from tests.server.cases import running
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -88,8 +91,61 @@ def test_the_readme_runs_one_after_the_other(tmp_path, monkeypatch):
 
 
 def test_the_page_on_collecting_runs_one_after_the_other(tmp_path, monkeypatch):
+    """300 simulated people rehearse, and 300 answer the pilot.
+
+    The tutorial's test runs `mdrr serve` as a process. Here servers are threads: they start faster.
+    """
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MDRR_DATABASE", "sqlite:///mdrr.db")
     text = (ROOT / "docs" / "collecting.md").read_text(encoding="utf-8")
-    assert commands_run(text, tmp_path) == {"survey"}
-    planned = FrozenSurvey.from_json((tmp_path / "survey.json").read_bytes()).predicted["people"]
-    assert len((tmp_path / "invitations.txt").read_text(encoding="utf-8").split()) == planned
+    ran, link = [], ""
+    with contextlib.ExitStack() as servers:
+        for title, block in re.findall(r"^```sh( [^\n]*)?\n(.*?)^```$", text, re.M | re.DOTALL):
+            for line in block.splitlines():
+                program, *words = shlex.split(line)
+                if title:
+                    assert [words[0], *words[1::2]] == ["serve", "--database", "--port"]
+                    url, _ = servers.enter_context(running(words[2]))
+                    if words[4] == "8000":
+                        file = invitations_at(url)
+                        crowd = ("--data", "people.csv", "--invitations", file, "--n", 300)
+                        done("crowd", file.read_text(encoding="utf-8").split()[0], *crowd)
+                elif program == "python":
+                    subprocess.run([sys.executable, *words], check=True)
+                elif words[0] == "crowd":
+                    assert words[1] == "http://127.0.0.1:8001/s/…#design=…"
+                    link = link.replace("http://127.0.0.1:8001", url)
+                    done("crowd", link, *words[2:], "--n", 300)
+                else:
+                    assert (program, words[0]) == ("mdrr", "survey")
+                    ran.append(words[1])
+                    said = done(*words)
+                    link = next(iter(re.findall(r"http://127.0.0.1:8001/s/\S+", said)), link)
+    steps = "init check preview freeze open page status phase close results publish"
+    assert set(ran) == set(steps.split())
+    planned = FrozenSurvey.from_json(Path("survey.json").read_bytes()).predicted["people"]
+    for links in ("invitations.txt", "main.txt", "trusted.txt"):
+        assert len(Path(links).read_text(encoding="utf-8").split()) == planned
+    assert json.loads(Path("results.json").read_bytes())["answers"] == 300
+
+
+def invitations_at(url: str) -> Path:
+    """The invitations of the page for a server of ours."""
+    file = Path("here.txt")
+    text = Path("invitations.txt").read_text(encoding="utf-8")
+    file.write_text(text.replace("https://survey.example.org", url), encoding="utf-8")
+    return file
+
+
+def test_the_page_on_pilots_runs_once_people_have_answered(folder, monkeypatch):
+    monkeypatch.setenv("MDRR_DATABASE", "sqlite:///mdrr.db")
+    text = (ROOT / "docs" / "howto" / "pilot.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.DOTALL)
+    [first, phase] = block.splitlines()
+    done("survey freeze survey.toml --design design.json -o survey.json")
+    with running("sqlite:///mdrr.db") as (url, _):
+        done(f"{first.removeprefix('mdrr ')} --url {url}")
+        link = Path("invitations.txt").read_text(encoding="utf-8").split()[0]
+        done("crowd", link, "--data", "people.csv", "--invitations", "invitations.txt", "--n", 200)
+        assert "200" in done(phase.removeprefix("mdrr "))
+    assert len(Path("main.txt").read_text(encoding="utf-8").split()) == 6_000

@@ -1,12 +1,14 @@
 """Spark gives what one machine gives: on a cluster of processes, of which some are killed."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -280,3 +282,29 @@ def test_spark_passes_an_audit(cluster):
     assert 1 < bounds[0] < found.designs[0].epsilon
     assert bounds[1] < found.designs[1].epsilon
     assert cluster.range(3).count() == 3, "the session goes on"
+
+
+def test_the_page_on_clusters_runs_as_printed(cluster, tmp_path):
+    """With folders of this machine in place of HDFS, and the cluster that runs here."""
+    design = independent(mdrr.datasets.adult_domain(("income",)), p=0.7)
+    (tmp_path / "design.json").write_text(design.to_json(), encoding="utf-8")
+    mdrr.datasets.adult(columns=["income"])[:2_000].write_parquet(tmp_path / "people")
+    text = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    program = "\n".join(block for block in blocks if ">>> " not in block)
+    assert program.count("hdfs:///") == 2
+    for printed, here in (
+        ('.master("spark://head:7077")', ""),
+        ("hdfs:///", f"{tmp_path.as_uri()}/"),
+        ("design.json", str(tmp_path / "design.json")),
+    ):
+        assert printed in program
+        program = program.replace(printed, here)
+    found: dict[str, Any] = {}
+    folder = cluster.sparkContext._jsc.sc().getCheckpointDir().get()
+    try:
+        exec(compile(program, "docs/scale.md", "exec"), found)
+    finally:
+        cluster.sparkContext.setCheckpointDir(str(Path(folder.removeprefix("file:")).parent))
+    assert found["tally"].n == found["estimate"].n == found["weighted"].count() == 2_000
+    assert "weight" in found["weighted"].columns
