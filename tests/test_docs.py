@@ -9,6 +9,7 @@ import pytest
 
 from mdrr.datasets import adult_domain
 from mdrr.planning import plan
+from mdrr.privacy import belief
 from tests.test_imports import ORDER
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,6 +65,12 @@ def test_the_readme_says_how_many_people_it_takes():
         people = int(rows[row][0].replace(",", ""))
         error = plan(adult_domain(), n=people, epsilon=epsilon).best.predicted.error
         assert f"{100 * error:.0f} %" == rows[row][1].split("|")[column].strip()
+
+
+def test_the_readme_says_what_an_epsilon_does_to_a_guess():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    likely = 100 * belief(0.5, 2.0).high
+    assert f"At ε = 2, a 50:50 guess becomes at most about {likely:.0f}:{100 - likely:.0f}" in text
 
 
 def anchor(heading: str) -> str:
