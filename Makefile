@@ -50,8 +50,9 @@ format: dev  ## Rewrite the code in the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-picture: dev  ## Draw the README's picture
+picture: dev  ## Draw the README's picture and the figures of the pages
 	$(BIN)/python scripts/picture.py
+	$(BIN)/python scripts/figures.py
 
 notebooks: dev  ## Run the notebooks in examples/ and store what they show
 	$(BIN)/python scripts/notebooks.py
