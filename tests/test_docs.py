@@ -61,10 +61,15 @@ def test_the_readme_says_how_many_people_it_takes():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\d,]+) \|(( [\d.]+ % \|){4})$", text, re.MULTILINE)
     assert [row[0] for row in rows] == ["1,000", "10,000", "100,000"]
-    for row, column, epsilon in ((0, 3, 8), (1, 2, 4), (2, 1, 2)):
-        people = int(rows[row][0].replace(",", ""))
-        error = plan(adult_domain(), n=people, epsilon=epsilon).best.predicted.error
-        assert f"{100 * error:.0f} %" == rows[row][1].split("|")[column].strip()
+    [head] = re.findall(r"^\| people \|(.*)\|$", text, re.MULTILINE)
+    budgets = [float(cell.removeprefix(" ε = ")) for cell in head.split("|")]
+    assert budgets == [1, 2, 4, 8]
+    for people, cells, _ in rows:
+        for epsilon, cell in zip(budgets, cells.split("|")[:4], strict=True):
+            printed = cell.strip().removesuffix(" %")
+            n, digits = int(people.replace(",", "")), len(printed.partition(".")[2])
+            error = plan(adult_domain(), n=n, epsilon=epsilon).best.predicted.error
+            assert f"{100 * error:.{digits}f}" == printed, (people, epsilon)
 
 
 def test_the_readme_says_what_an_epsilon_does_to_a_guess():
