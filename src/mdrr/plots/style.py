@@ -1,7 +1,7 @@
 """The charts' house style: colours by role, quiet axes, one font, no background.
 
-Colours are Okabe and Ito's, told apart by all kinds of colour vision, and every distinction is
-also made by shape, place or words.
+Colours are Okabe and Ito's or near them. A test simulates the three kinds of colour blindness and
+checks that they are told apart. Every distinction is also made by shape, place or words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLOURS = {
     "estimate": "#0072b2",
     "second": "#009e73",
     "third": "#a65487",
-    "fourth": "#857400",
+    "fourth": "#4a4000",
     "truth": "#d55e00",
     "on-estimate": "#ffffff",
 }
