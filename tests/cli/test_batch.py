@@ -3,10 +3,11 @@
 import json
 import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,9 +17,12 @@ import numpy as np
 import pytest
 
 from mdrr.domain import Attribute, Domain
-from mdrr.securesum.batch import Batch
+from mdrr.securesum.batch import Batch, read_offer
+from mdrr.securesum.ledger import Ledger
+from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question
+from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
 from tests.cli.run import done
@@ -202,6 +206,65 @@ def test_an_organiser_refuses_batches_that_protect_nobody(
     assert "exists" in refused(*base[:-5], folder / "one", *offers)
     alone = refused(*base[:-2], "--survey", folder / "domain.json")
     assert "a batch has two to five aggregators, not 1" in alone
+
+
+def secrets(state: Path) -> list[bytes]:
+    """The sealing secrets of an aggregator's offers."""
+    with closing(sqlite3.connect(state / "ledger.sqlite")) as ledger:
+        return [row[0] for row in ledger.execute("select secret from offer") if row[0]]
+
+
+def on_disk(state: Path) -> bytes:
+    """The bytes of an aggregator's ledger and of its write-ahead log."""
+    return b"".join(path.read_bytes() for path in state.glob("ledger.sqlite*"))
+
+
+def test_keys_are_wiped_without_the_relay_and_it_is_told_later(tmp_path: Path) -> None:
+    made, state = made_batch(tmp_path, "one", 4, "--minimum", 3), tmp_path / "agg0"
+    command = ["aggregate", "--organiser", made["organiser"], "--state", state]
+    with relaying(tmp_path, tmp_path / "one" / "relay") as [told]:
+        here = ["--relay", told["url"]]
+        server = subprocess.Popen(
+            [sys.executable, "-m", "mdrr", "securesum", *map(str, command), *here],
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert server.stderr is not None
+        assert "A batch of 4 people" in server.stderr.readline()
+        server.kill()
+        server.communicate()
+    [secret] = secrets(state)
+    served = load_or_make(state / "keys.json", SystemSource())
+    assert secret in on_disk(state)
+    ended = invoke("securesum", *command, *here, "--abort", "gone", "--patience", "0.2")
+    words = " ".join(ended.stderr.split())
+    assert ended.exit_code == 3, words
+    assert "its abort is signed and kept, but it could not be told. Give the same" in words
+    assert secret not in on_disk(state)
+    with relaying(tmp_path, tmp_path / "one" / "relay") as [told]:
+        here = ["--relay", told["url"]]
+        again = invoke("securesum", *command, *here, "--abort", "gone")
+        assert again.exit_code == 3
+        assert "stopped at step 'given up': gone" in again.stderr
+        seen = invoke("securesum", "result", *here, "--organiser", made["organiser"])
+        assert f"aggregator {served.id[:12]} says: gone" in " ".join(seen.stderr.split())
+
+
+def test_offers_that_no_batch_used_are_withdrawn(tmp_path: Path) -> None:
+    made_batch(tmp_path, "one", 4, "--minimum", 3)
+    state, offer = tmp_path / "agg0", Message.from_json((tmp_path / "one0.json").read_bytes())
+    with closing(Ledger(state / "ledger.sqlite")) as ledger:
+        used = ledger.secret(read_offer(offer).sealing, "used")
+    more = ["offer", "--state", state]
+    assert "an offer needs --operator NAME and --out FILE" in refused(*more)
+    run(*more, "--operator", "Office A", "--out", tmp_path / "unused.json")
+    [unused] = {*secrets(state)} - {used}
+    assert unused in on_disk(state)
+    done = invoke("securesum", *more, "--withdraw")
+    assert "1 unused offer withdrawn, the keys wiped." in done.stderr
+    assert secrets(state) == [used]
+    assert unused not in on_disk(state)
+    nothing = refused("offer", "--withdraw", "--state", tmp_path / "nowhere")
+    assert "nowhere has no keys of an aggregator" in nothing
 
 
 def test_a_relay_that_is_given_the_organisers_folder_says_which_it_needs(

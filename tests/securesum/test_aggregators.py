@@ -1,22 +1,24 @@
 """Aggregators in one process: the right total, cheats refused and counted, restarts, aborts."""
 
 import sqlite3
+import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mdrr.errors import AbortedError, ProtocolError
 from mdrr.securesum.abort import Abort
-from mdrr.securesum.aggregator import Aggregator
+from mdrr.securesum.aggregator import Aggregator, run
 from mdrr.securesum.folder import make_batch
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.opening import DIGEST, JOB, REFUSALS, STRANGER, Job, heard, read_outcome
 from mdrr.securesum.person import seal_report
-from mdrr.securesum.post import Post
+from mdrr.securesum.post import Post, RelayError
 from mdrr.securesum.prio3 import vdaf
 from mdrr.securesum.prio3.xof import SEED
 from mdrr.securesum.question import Question, randomized_in_all
@@ -435,3 +437,46 @@ def test_nothing_is_said_while_deleted_keys_are_still_in_the_log(tmp_path: Path)
     scene.aggregator(0).advance()
     assert set(heard(scene.post, scene.batch, "abort")) == {scene.batch.ids[0]}
     assert (tmp_path / "agg0.sqlite-wal").stat().st_size == 0
+
+
+class Silent(Meddling):
+    """A relay that does not answer the next requests."""
+
+    def __init__(self, post: Post, requests: float) -> None:
+        super().__init__(post)
+        self.requests = requests
+
+    def __getattr__(self, name: str) -> object:
+        self.requests -= 1
+        if self.requests >= 0:
+            raise RelayError("the relay does not answer")
+        return super().__getattr__(name)
+
+
+def test_a_silent_relay_is_waited_for_until_the_batch_closes(tmp_path: Path) -> None:
+    scene, told = Scene(tmp_path), list[str]()
+    scene.report(*range(12))
+    silent: Any = Silent(scene.post, 3)
+    last = run(scene.aggregator(0, silent), patience=0.2, say=told.append)
+    assert last.body["step"] == "verify"  # where the other one is missing, which is not here
+    assert told == ["Tries again: the relay does not answer"]
+
+
+def test_a_relay_that_stays_silent_ends_in_a_signed_abort_without_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(tmp_path)
+    scene.report(*range(12))
+    monkeypatch.setattr(time, "time", lambda: CLOSES + 10.0)
+    sealing, digest = scene.batch.aggregators[0].sealing, scene.batch.digest
+    secret = scene.ledgers[0].secret(sealing, digest)
+    assert secret is not None
+    files = lambda: b"".join(path.read_bytes() for path in tmp_path.glob("agg0*"))  # noqa: E731
+    assert secret in files()
+    silent: Any = Silent(scene.post, np.inf)
+    with pytest.raises(RelayError):
+        run(scene.aggregator(0, silent), patience=0.0)
+    assert secret not in files()
+    told = run(scene.aggregator(0), patience=0.0)  # the relay is there again
+    assert told.body == Abort("key", "the relay did not answer in time").to_dict()
+    assert heard(scene.post, scene.batch, "abort") == {scene.identities[0].id: told}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from mdrr.cli.options import AsJson
-from mdrr.cli.screen import note, print_answer, print_json, print_table, print_text, step
-from mdrr.errors import ProtocolError
+from mdrr.cli.screen import counted, note, print_answer, print_json, print_table, print_text, step
+from mdrr.errors import AbortedError, ProtocolError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.folder import Folder
     from mdrr.securesum.keys import Identity
+    from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import Outcome
     from mdrr.securesum.question import Question
     from mdrr.securesum.transport.remote import RemotePost
@@ -65,8 +66,11 @@ AggregatorState = Annotated[
 
 def offer(
     state: AggregatorState,
-    operator: Annotated[str, Option(help="The organisation that runs this aggregator.")],
-    out: Annotated[Path, Option("--out", "-o", help="Where to write the offer.")],
+    operator: Annotated[str, Option(help="The organisation that runs this aggregator.")] = "",
+    out: Annotated[Path | None, Option("--out", "-o", help="Where to write the offer.")] = None,
+    withdraw: Annotated[
+        bool, Option("--withdraw", help="Wipe the keys of all offers that no batch has used.")
+    ] = False,
 ) -> None:
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
@@ -74,6 +78,13 @@ def offer(
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
+    if withdraw:
+        _need_keys(state)
+        with closing(Ledger(state / "ledger.sqlite")) as ledger:
+            step(f"{counted(ledger.withdraw(), 'unused offer')} withdrawn, the keys wiped.")
+        return
+    if not operator or out is None:
+        raise ProtocolError("an offer needs --operator NAME and --out FILE")
     source = SystemSource()
     identity = load_or_make(state / "keys.json", source, operator)
     with closing(Ledger(state / "ledger.sqlite")) as ledger:
@@ -268,21 +279,31 @@ def aggregate(
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import read_outcome
+    from mdrr.securesum.post import RelayError
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     source = SystemSource()
-    if not (state / "keys.json").exists():
-        raise ProtocolError(f"{state} has no keys of an aggregator. Use the --state of the offer")
+    _need_keys(state)
     identity = load_or_make(state / "keys.json", source)
+    patience = min(patience, 10.0) if abort else patience
     with ExitStack() as stack:
-        post, found = stack.enter_context(_found(relay, organiser, patience, plain_http))
         ledger = stack.enter_context(closing(Ledger(state / "ledger.sqlite")))
+        there = _found(relay, organiser, min(patience, 60.0), plain_http, ledger)
+        post, found = stack.enter_context(there)
         machine = Aggregator(identity, found, ledger, post, source, minimum=minimum)
         if abort:
             machine.stop(Abort("given up", abort, (identity.id,)))
         step(f"A batch of {found.people} people, which closes {found.closing}.")
-        last = run(machine, patience=patience, say=step)
+        try:
+            last = run(machine, patience=patience, say=step)
+        except RelayError as error:
+            gave_up = machine.ended is not None and machine.ended.kind == "abort"
+            raise (AbortedError if gave_up else RelayError)(
+                f"the keys of this batch are wiped and its {'abort' if gave_up else 'result'} is "
+                "signed and kept, but it could not be told. Give the same command again when the "
+                f"relay answers. Now {error}"
+            ) from None
         if last.kind == "abort":
             raise Abort.from_dict(last.body).error
         deadline = time.monotonic() + patience
@@ -320,18 +341,32 @@ def result(
         _show(outcome, found, as_json, None if mine is None else mine in outcome.ids)
 
 
+def _need_keys(state: Path) -> None:
+    if not (state / "keys.json").exists():
+        raise ProtocolError(f"{state} has no keys of an aggregator. Use the --state of the offer")
+
+
 @contextmanager
 def _found(
-    url: str, organiser: str, patience: float, plain: bool
+    url: str, organiser: str, patience: float, plain: bool, ledger: Ledger | None = None
 ) -> Iterator[tuple[RemotePost, Batch]]:
-    """The relay of a batch, and the batch as its organiser signed it."""
+    """The relay of a batch, and the batch as its organiser signed it.
+
+    A ledger keeps the batch, so that its aggregator can end it when the relay is gone.
+    """
     from mdrr.securesum.batch import Batch
+    from mdrr.securesum.message import Message
     from mdrr.securesum.transport.remote import RemotePost
 
+    named = url.rstrip("/").rpartition("/")[2]
+    kept = None if ledger is None else ledger.noted(named, "batch")
     with closing(RemotePost(url, patience=patience, plain=plain)) as post:
-        found = Batch.read(post.document(), organiser)
-        if not url.rstrip("/").endswith(found.digest):
+        document = post.document() if kept is None else Message.from_json(kept)
+        found = Batch.read(document, organiser)
+        if named != found.digest:
             raise ProtocolError(f"the batch at {url} is not the one its address names")
+        if ledger is not None and kept is None:
+            ledger.note(named, "batch", document.to_json())
         yield post, found
 
 

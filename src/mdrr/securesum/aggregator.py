@@ -26,7 +26,7 @@ from mdrr.securesum.ledger import Ledger, Progress, Seen
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.opening import JOB, Count, Job, Result, Verdict, aborts, heard
 from mdrr.securesum.person import OpenedPart
-from mdrr.securesum.post import Post
+from mdrr.securesum.post import Post, RelayError
 from mdrr.securesum.prio3.scheme import NONCE, VERIFY_KEY
 from mdrr.securesum.terms import FLOOR
 from mdrr.securesum.verifying import Work, decide, opened, verify
@@ -137,9 +137,12 @@ class Aggregator:
             return self._do_job(progress)
         return self._open(progress)
 
-    def expire(self) -> None:
-        """Stop waiting: what was awaited did not come in time."""
-        self.stop(Abort(self.step, "nothing came in time", self.missing))
+    def expire(self, silent: bool = False) -> None:
+        """Stop waiting: what was awaited did not come in time, or the relay did not answer."""
+        if silent:
+            self.stop(Abort(self.step, "the relay did not answer in time"))
+        else:
+            self.stop(Abort(self.step, "nothing came in time", self.missing))
 
     def stop(self, abort: Abort) -> None:
         """End the batch without a total: wipe keys and shares, then say so."""
@@ -326,26 +329,44 @@ def run(
 ) -> Message:
     """Let an aggregator work until it has said its result or its abort, and return that.
 
+    A relay that does not answer may come back: before the closing time nothing is lost.
+
     Arguments:
         machine: the aggregator, new or made again after a crash.
-        patience: seconds it waits for others at one step; for jobs, from the closing time on.
+        patience: seconds it waits for others at one step; for jobs and for the relay, from the
+            closing time on.
         say: told at which step it waits, and for whom.
+
+    Raises:
+        RelayError: it has ended and wiped its keys, and the relay takes no message.
     """
     since, wait, told = time.monotonic(), 0.02, ""
     while True:
-        if machine.advance():
-            since, wait = time.monotonic(), 0.02
-            continue
-        if (last := machine.ended) is not None:
-            return last
-        still_open = machine.step == "job" and time.time() < machine.batch.closes + GRACE
+        trouble = None
+        try:
+            if machine.advance():
+                since, wait = time.monotonic(), 0.02
+                continue
+            if (last := machine.ended) is not None:
+                return last
+        except RelayError as error:
+            trouble = error
+        still_open = (
+            machine.ended is None
+            and (trouble is not None or machine.step == "job")
+            and time.time() < machine.batch.closes + GRACE
+        )
         since = time.monotonic() if still_open else since
         if time.monotonic() - since > patience:
-            machine.expire()
+            if trouble is not None and machine.ended is not None:
+                raise trouble
+            machine.expire(silent=trouble is not None)
+            since = time.monotonic()
             continue
         who = ", ".join(one[:16] for one in machine.missing)
         waits = f"{machine.progress}; waits for {'reports' if still_open else who or 'others'}."
-        if waits != told and wait > 0.4:  # a moment is not worth a word
+        waits = waits if trouble is None else f"Tries again: {trouble}"
+        if waits != told and (trouble or wait > 0.4):  # a moment is not worth a word
             say(told := waits)
         time.sleep(wait)
         wait = min(2 * wait, 2.0 if still_open else 0.5)

@@ -3,7 +3,8 @@
 Offers with their secret keys; for each batch the verify key, the running sum of its shares, which
 reports were counted or refused, and the messages it is about to send. Every change is one
 transaction, so a crash leaves the state before or after it. Once a batch is opened or aborted its
-keys, shares and credentials are wiped, from SQLite's write-ahead log too; what it signed stays.
+keys, shares and credentials are wiped, from SQLite's write-ahead log too; the batch and what the
+aggregator signed at its end stay.
 """
 
 from __future__ import annotations
@@ -106,6 +107,12 @@ class Ledger:
         """Keep the secret key of an offer before the offer leaves."""
         self._db.execute("insert into offer values (?, ?, null)", (sealing, secret))
 
+    def withdraw(self) -> int:
+        """Wipe the offers that no batch has used; how many they were."""
+        gone = self._db.execute("delete from offer where batch is null").rowcount
+        self.wipe()
+        return gone
+
     def secret(self, sealing: bytes, batch: str) -> bytes | None:
         """The secret key of an offer, which from now on belongs to this batch; None once wiped."""
         with self._whole():
@@ -114,8 +121,8 @@ class Ledger:
             ).fetchone()
             if row is None:
                 raise ProtocolError(
-                    "the batch names an offer that is not in this folder. Use the --state that "
-                    "the offer was made with"
+                    "the batch names an offer that is not in this folder, or was withdrawn. Use "
+                    "the --state that the offer was made with"
                 )
             if row[1] not in (None, batch):
                 raise ProtocolError(
@@ -198,11 +205,11 @@ class Ledger:
         return dict(self._db.execute(query, (batch,)).fetchall())
 
     def end(self, batch: str, name: str, value: bytes) -> None:
-        """Keep the result or the abort and wipe everything else of the batch, all or nothing."""
+        """Keep the result or the abort and wipe all else but the batch itself, all or nothing."""
         with self._whole():
             if self.noted(batch, "result") or self.noted(batch, "abort"):
                 raise ProtocolError("this batch has ended already")
-            self._db.execute("delete from note where batch = ?", (batch,))
+            self._db.execute("delete from note where batch = ? and name != 'batch'", (batch,))
             self.note(batch, name, value)
             self._db.execute("update offer set secret = null where batch = ?", (batch,))
             self._db.execute("delete from progress where batch = ?", (batch,))
@@ -215,5 +222,5 @@ class Ledger:
         if busy:
             raise ProtocolError(
                 "another program reads the ledger, so deleted keys are still in its log. Nothing "
-                "was said. Close that program and start the aggregator again"
+                "was said. Close that program and give this command again"
             )

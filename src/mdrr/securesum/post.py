@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from mdrr.errors import ProtocolError
 from mdrr.securesum.message import Message
 
 if TYPE_CHECKING:  # what makes reports loads slowly, and small groups send none
@@ -17,6 +18,10 @@ if TYPE_CHECKING:  # what makes reports loads slowly, and small groups send none
 
 REPORT_ID = 16
 """Bytes of a report's id, which is its nonce."""
+
+
+class RelayError(ProtocolError):
+    """The relay does not answer, or refuses."""
 
 
 class Post(Protocol):

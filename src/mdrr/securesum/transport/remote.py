@@ -12,7 +12,7 @@ import httpx
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.message import Message
-from mdrr.securesum.post import REPORT_ID
+from mdrr.securesum.post import REPORT_ID, RelayError
 from mdrr.securesum.wire import parse
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class RemotePost:
             if not busy and answer is not None:
                 break
             if time.monotonic() + pause > deadline:
-                raise ProtocolError(
+                raise RelayError(
                     f"the relay at {self._url} {trouble}. Is it running, and is the address right?"
                 )
             time.sleep(pause)
@@ -110,12 +110,12 @@ class RemotePost:
         self.sent += len(data)
         self.received += len(answer.content)
         if not path and answer.status_code in (404, 422):
-            raise ProtocolError(
+            raise RelayError(
                 f"no batch has the address {self._url}. Give the whole address that the relay "
                 "printed: it ends in /b/ and the batch's 64 digits and letters"
             )
         if not answer.is_success:
-            raise ProtocolError(f"the relay refused: {reason(answer)}")
+            raise RelayError(f"the relay refused: {reason(answer)}")
         return answer.content
 
 
