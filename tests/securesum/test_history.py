@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
@@ -13,7 +12,7 @@ import pytest
 
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
-from mdrr.securesum.history import History, Revealed, write_atomically
+from mdrr.securesum.history import History, Revealed
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.question import Question, spent_on
 from mdrr.securesum.roster import Roster
@@ -243,42 +242,3 @@ def test_history_survives_in_a_file(tmp_path: Path) -> None:
         path.write_text(spoilt)
         with pytest.raises(ProtocolError, match="Restore it, or do not take part"):
             History(path).revealed()
-
-
-def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:
-    """A link under the name that used to be written first leads a secret elsewhere."""
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_bytes(b"")
-    path = tmp_path / "keys.json"
-    (tmp_path / f".{path.name}.{os.getpid()}").symlink_to(elsewhere)
-    write_atomically(path, b"secret")
-    assert path.read_bytes() == b"secret"
-    assert not path.is_symlink()
-    assert elsewhere.read_bytes() == b""
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_what_is_written_first_is_hidden_beside_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On the same disk, so that it moves to its place in one step."""
-    path, moved, right = tmp_path / "some" / "folder" / "keys.json", [], os.replace
-
-    def watched(fresh: str, place: Path) -> None:
-        moved.append((Path(fresh), place))
-        right(fresh, place)
-
-    monkeypatch.setattr(os, "replace", watched)
-    write_atomically(path, b"secret")
-    [(fresh, place)] = moved
-    assert (fresh.parent, place) == (path.parent, path)
-    assert fresh.name.startswith(".keys.json.")
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
-    path = tmp_path / "folder"
-    path.mkdir()
-    with pytest.raises(OSError, match="folder"):
-        write_atomically(path, b"new")
-    assert list(tmp_path.iterdir()) == [path]

@@ -16,6 +16,7 @@ def test_keys_are_made_once_and_for_their_owner_only(tmp_path: Any) -> None:
     made = load_or_make(path, SeededSource(1))
     assert load_or_make(path, SeededSource(2)) == made
     assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
     assert repr(made).count("secret") == 0
     path.write_text('{"signing": "AAAA"}')
     with pytest.raises(ProtocolError, match="32 bytes"):

@@ -1,6 +1,7 @@
 """An aggregator's notes: each batch for itself, nothing twice, all or nothing, and wiped."""
 
 import sqlite3
+import subprocess
 from pathlib import Path
 from threading import Thread
 
@@ -127,6 +128,23 @@ def test_what_is_deleted_is_overwritten_and_what_is_written_is_on_disk(tmp_path:
     assert found == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1}
 
 
+@pytest.mark.parametrize("name", ["ledger.sqlite", "ledger.sqlite-wal"])
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o620])
+def test_a_ledger_that_others_could_read_is_refused_until_the_advice_is_followed(
+    tmp_path: Path, name: str, mode: int
+) -> None:
+    path = tmp_path / "agg 1" / "ledger.sqlite"
+    ledger = begun(path)  # open, so that its log is there
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    (path.parent / name).chmod(mode)
+    with pytest.raises(ProtocolError, match=f"{name} .mode {mode:03o}") as refused:
+        Ledger(path)
+    advice = str(refused.value).partition("run: ")[2].partition(". Otherwise")[0]
+    subprocess.run(advice, shell=True, check=True)
+    Ledger(path).close()
+    ledger.close()
+
+
 def test_a_ledger_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     begun().close()
@@ -136,6 +154,7 @@ def test_a_ledger_in_memory_leaves_no_file(tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_that_is_no_ledger_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a database " * 100)
+    path.chmod(0o600)
     with pytest.raises(ProtocolError, match=r"notes\.txt is not a ledger of an aggregator"):
         Ledger(path)
 

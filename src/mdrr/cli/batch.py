@@ -141,7 +141,7 @@ def begin(
 
 def hand_out(folder: Folder, tokens: Sequence[str], out: Path, leader: str) -> None:
     """Write the relay's folder and the invitations, and say what to do with them."""
-    from mdrr.securesum.history import write_atomically
+    from mdrr.securesum.private import write_atomically
 
     write_atomically(out / "invitations.txt", "".join(f"{one}\n" for one in tokens).encode())
     folder.save(out / "relay")

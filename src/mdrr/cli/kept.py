@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdrr.errors import MdrrError
 from mdrr.response import Report
-from mdrr.securesum.history import write_atomically
+from mdrr.securesum.private import write_atomically
 
 if TYPE_CHECKING:
     from mdrr.collector import Link

@@ -10,9 +10,9 @@ from pathlib import Path
 from mdrr.errors import ProtocolError
 from mdrr.securesum.admission import CREDENTIAL, RELAY, make_roll
 from mdrr.securesum.batch import Batch, default_minimum, read_offer
-from mdrr.securesum.history import write_atomically
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message
+from mdrr.securesum.private import write_atomically
 from mdrr.securesum.question import Question
 from mdrr.securesum.terms import Terms
 from mdrr.source import Source

@@ -35,8 +35,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -44,6 +42,7 @@ from pathlib import Path
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.lock import locked
+from mdrr.securesum.private import write_atomically
 from mdrr.securesum.question import Question, asked_again, spent_on
 from mdrr.securesum.roster import Roster
 
@@ -191,27 +190,3 @@ class History:
         """ε of all runs together; ∞ once one of them was exact."""
         spent = [one.epsilon for one in self.revealed()]
         return math.fsum(math.inf if each is None else each for each in spent)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file by new content, so that a crash leaves the old or the new and nothing else.
-
-    Only its owner can read it. It is written beside its place first, under a name that nobody can
-    guess and prepare, such as a link that leads elsewhere.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, fresh = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-    except BaseException:
-        os.unlink(fresh)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

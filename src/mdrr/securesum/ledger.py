@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum.private import make_folder, refuse_if_others_read
 
+COPIED = (
+    "run that too, then give up what is in it: 'mdrr securesum aggregate --abort' for batches, "
+    "'mdrr securesum offer --withdraw' for offers"
+)
 _SCHEMA = """
 create table if not exists offer (
     sealing blob primary key, secret blob, batch text unique
@@ -79,8 +84,11 @@ class Ledger:
     def __init__(self, path: Path | str) -> None:
         try:
             if str(path) != ":memory:":
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                make_folder(Path(path).parent)
                 Path(path).touch(mode=0o600)
+                for file in (Path(path), Path(f"{path}-wal")):
+                    with suppress(FileNotFoundError):
+                        refuse_if_others_read(file, COPIED)
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = full")

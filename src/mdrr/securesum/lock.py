@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mdrr.errors import ProtocolError
+from mdrr.securesum.private import make_folder
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def locked(path: Path) -> Iterator[None]:
         ...     [file.name for file in folder.iterdir()]
         ['.a.json.lock']
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     beside = path.with_name(f".{path.name}.lock")
     handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -5,14 +5,11 @@ Keep it: earlier groups are recognised by these keys, and an aggregator opens it
 
 from __future__ import annotations
 
-import os
-import shlex
 from pathlib import Path
 
-from mdrr.errors import ProtocolError
-from mdrr.securesum.history import write_atomically
 from mdrr.securesum.keys import KEY_BYTES, Identity
 from mdrr.securesum.lock import locked
+from mdrr.securesum.private import refuse_if_others_read, write_atomically
 from mdrr.securesum.wire import Fields, canonical, encode64, parse
 from mdrr.source import Source
 
@@ -29,22 +26,11 @@ def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
         with locked(path):  # of two processes that start at once, one makes the keys of both
             if not path.exists():
                 _make(path, source)
-    _refuse_if_others_read(path)
+    refuse_if_others_read(path, "remove the file, and new keys are made")
     read = Fields(parse(path.read_bytes()), f"the key file {path}")
     identity = Identity(read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES), operator)
     read.finish()
     return identity
-
-
-def _refuse_if_others_read(path: Path) -> None:
-    """Keys that others could read may have been copied. Windows has no such bits."""
-    mode = path.stat().st_mode & 0o777
-    if os.name == "posix" and mode & 0o077:
-        raise ProtocolError(
-            f"others on this machine can use the keys in {path} (mode {mode:03o}). If nobody has "
-            f"copied them, run: chmod 600 {shlex.quote(str(path))}. Otherwise remove the file, and "
-            "new keys are made"
-        )
 
 
 def _make(path: Path, source: Source) -> None:

@@ -1,0 +1,47 @@
+"""Files for their owner alone: how they are written, and what is refused."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mdrr.securesum.private import write_atomically
+
+
+def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:
+    """A link under the name that used to be written first leads a secret elsewhere."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"")
+    path = tmp_path / "keys.json"
+    (tmp_path / f".{path.name}.{os.getpid()}").symlink_to(elsewhere)
+    write_atomically(path, b"secret")
+    assert path.read_bytes() == b"secret"
+    assert not path.is_symlink()
+    assert elsewhere.read_bytes() == b""
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_written_first_is_hidden_beside_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the same disk, so that it moves to its place in one step."""
+    path, moved, right = tmp_path / "some" / "folder" / "keys.json", [], os.replace
+
+    def watched(fresh: str, place: Path) -> None:
+        moved.append((Path(fresh), place))
+        right(fresh, place)
+
+    monkeypatch.setattr(os, "replace", watched)
+    write_atomically(path, b"secret")
+    [(fresh, place)] = moved
+    assert (fresh.parent, place) == (path.parent, path)
+    assert fresh.name.startswith(".keys.json.")
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    with pytest.raises(OSError, match="folder"):
+        write_atomically(path, b"new")
+    assert list(tmp_path.iterdir()) == [path]
