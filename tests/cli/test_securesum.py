@@ -1,6 +1,8 @@
 """`mdrr securesum demo`, and the paper's `group`, `organise` and `party`, as real processes."""
 
 import json
+import os
+import pty
 import re
 import shlex
 import subprocess
@@ -10,10 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import mdrr
+from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
+from mdrr.errors import ProtocolError
 from mdrr.securesum.question import Question
+from tests.securesum.group import Group
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = ("--organiser", "0" * 64, "--invitation", "x" * 43)
@@ -58,11 +64,48 @@ def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text("{}")
     done = mdrr_says(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
-        "--state", str(tmp_path), "--patience", "0.2", *NOBODY,
+        "--state", str(tmp_path), "--patience", "0.2", "--yes", *NOBODY,
     )  # fmt: skip
     assert done.returncode == 2
     assert "the relay at http://127.0.0.1:9 does not answer" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_who_is_not_at_a_terminal_is_told_before_anybody_waits_for_her(tmp_path: Path) -> None:
+    (tmp_path / "me.json").write_text("{}")
+    done = mdrr_says(
+        "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
+        "--state", str(tmp_path / "state"), *NOBODY,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "Give the command on a terminal, or add --yes to take part whoever" in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_a_roster_is_shown_and_refused_unless_the_person_confirms_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed, asked = Group(4).roster, list[str]()
+
+    def says(answer: bool) -> None:
+        monkeypatch.setattr(typer, "confirm", lambda text, err: bool(asked.append(text)) or answer)
+
+    says(True)
+    _confirm(listed, listed.ids[2], None, False)
+    told = capsys.readouterr().err
+    assert f"Roster of 4 parties: {listed.ids[0][:12]}, {listed.ids[1][:12]}, " in told
+    assert f"{listed.ids[2][:12]} (you), " in told
+    assert listed.digest in told.replace(" ", "")
+    says(False)
+    with pytest.raises(ProtocolError, match="the roster was not confirmed"):
+        _confirm(listed, listed.ids[2], None, False)
+    assert asked == ["Does the other person have the same digest?"] * 2
+    _confirm(listed, listed.ids[2], None, True)
+    _confirm(listed, listed.ids[2], listed.spoken, False)
+    _confirm(listed, listed.ids[2], listed.digest, True)
+    with pytest.raises(ProtocolError, match="the roster is not the one that was agreed on"):
+        _confirm(listed, listed.ids[2], "0" * 64, True)
+    assert len(asked) == 2
 
 
 @pytest.mark.parametrize(
@@ -130,21 +173,25 @@ def record(path: Path, k: int) -> None:
 
 
 def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
-    """As it is printed there; three of four come, and nobody waits for the fourth for ever."""
+    """As it is printed there, each person at a terminal of her own, where she confirms the list."""
     text = (ROOT / "docs" / "securesum.md").read_text(encoding="utf-8")
     [group, serve, organise, party] = [
         block for mark, block in commands(text) if mark.startswith("small group")
     ]
-    closes = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 50))
+    closes = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
     values = {"CLOSES": closes, "sqlite:///relay.db": f"sqlite:///{tmp_path}/relay.db"}
     started: list[subprocess.Popen[str]] = []
+    keyboards: list[int] = []
 
     def start(words: list[str], *more: str) -> subprocess.Popen[str]:
         given = [values.get(word, word) for word in words[1:]]
+        keyboard, terminal = pty.openpty()
+        keyboards.append(keyboard)
         process = subprocess.Popen(
-            [sys.executable, "-m", "mdrr", *given, *more],
+            [sys.executable, "-m", "mdrr", *given, *more], stdin=terminal,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         )  # fmt: skip
+        os.close(terminal)
         started.append(process)
         return process
 
@@ -162,10 +209,14 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
         leader = start(organise[0], "--json")
         tokens = (tmp_path / "group" / "invitations.txt").read_text().split()
         people = []
-        for k in range(3):
+
+        def come(k: int) -> None:
             record(tmp_path / f"me{k}.json", k)
-            values |= {"TOKEN": tokens[k], "me": f"me{k}", "me.json": f"me{k}.json"}
-            people.append(start(party[0], "--json", "--patience", "60"))
+            values.update({"TOKEN": tokens[k], "me": f"me{k}", "me.json": f"me{k}.json"})
+            people.append((start(party[0], "--json"), keyboards[-1]))
+
+        for k in range(3):
+            come(k)
         # Strangers, the impatient and those with limits of their own are turned away meanwhile.
         here, mine = ["--relay", values["URL"]], ["--record", "me0.json", "--state", "other"]
         (tmp_path / "butcher.json").write_text(json.dumps({"workclass": "Butcher"}))
@@ -181,20 +232,26 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
             _, err = end(start(asked, *more, "--invitation", token), code=2)
             assert reason in err
             assert "Butcher" not in err
-        told, err = end(leader)
-        assert "Not here: invitations 4" in err
+        come(3)
+        told, _ = end(leader)
         came = json.loads(told)
-        assert sorted(came["members"].values()) == [1, 2, 3]
-        answers = [end(process) for process in people]
+        assert sorted(came["members"].values()) == [1, 2, 3, 4]
+        for process, keyboard in people:
+            assert process.poll() is None  # she is asked first
+            os.write(keyboard, b"y\n")
+        answers = [end(process) for process, _ in people]
         domain = mdrr.datasets.adult_domain()
-        truth = Question(domain).sums(mdrr.encode(mdrr.datasets.adult()[:3], domain))
+        truth = Question(domain).sums(mdrr.encode(mdrr.datasets.adult()[:4], domain))
         for out, err in answers:
             assert json.loads(out)["totals"] == truth.tolist()
-            assert came["roster"] in err
+            assert came["roster"] in err.replace(" ", "")
+            assert "Does the other person have the same digest? [y/N]:" in err
         assert (tmp_path / "me0" / "keys.json").stat().st_mode & 0o077 == 0  # for its owner only
         late = start(asked, "--organiser", values["ID"], "--invitation", tokens[3])
-        assert "nobody can join" in end(late, code=2)[1]
+        assert "this invitation was used already, with other keys" in end(late, code=2)[1]
     finally:
+        for keyboard in keyboards:
+            os.close(keyboard)
         for process in started:
             if process.poll() is None:
                 process.terminate()

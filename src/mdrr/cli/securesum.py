@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -182,7 +183,7 @@ def organise(
     came = {name: machine.invitation_of(name) for name in roster.ids}
     fields = {"roster": roster.digest, "members": came, "absent": list(machine.absent)}
     rows = "\n".join(f"{name[:12]}  invitation {number}" for name, number in came.items())
-    print_answer(fields, f"Roster of {len(came)} parties: {roster.digest}\n{rows}", as_json=as_json)
+    print_answer(fields, f"Roster of {len(came)} parties: {roster.spoken}\n{rows}", as_json=as_json)
 
 
 def party(
@@ -191,9 +192,14 @@ def party(
     invitation: Invitation,
     record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
     state: Annotated[Path, Option(help="Folder for your keys and the runs you were in.")],
-    roster: Annotated[str | None, Option(help="Accept only the roster with this digest.")] = None,
+    roster: Annotated[
+        str | None, Option(help="Accept only the roster with this digest, and do not ask.")
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", "-y", help="Accept the roster without asking, whoever is on it.")
+    ] = False,
     minimum: Annotated[int, Option(help="Take part only among this many people or more.")] = 3,
-    patience: Patience = 600.0,
+    patience: Patience = 1800.0,
     plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
@@ -209,6 +215,11 @@ def party(
     answers, source = read_record(record), SystemSource()
     history = History(state / "history.json")
     credential(invitation, RELAY)  # before anybody hears of her
+    if roster is None and not yes and not sys.stdin.isatty():
+        raise ProtocolError(
+            "nobody can confirm the list of members here. Give the command on a terminal, or add "
+            "--yes to take part whoever is on the list"
+        )
     with _group_at(relay, organiser, patience, plain_http) as (post, terms):
         if terms.minimum < minimum:
             raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
@@ -220,17 +231,17 @@ def party(
         identity = load_or_make(state / "keys.json", source)
         step(f"You are {identity.id[:12]}. The list is signed by {terms.closing}.")
 
-        def tell(listed: Roster) -> None:
-            step(f"Roster of {len(listed.members)} parties: {listed.digest}")
+        def confirm(listed: Roster) -> None:
             if any(one.allows(frozenset(listed.ids)) for one in history.revealed()):
                 step(
                     "You took part in this group before and saw no total. Others may have seen "
                     "one: give the same answers again, since a change could show."
                 )
+            _confirm(listed, identity.id, roster, yes)
 
         machine = Member(
             identity, terms, invitation, terms.question.encode(codes, source), post,
-            source=source, history=history, minimum=minimum, agreed=roster, tell=tell,
+            source=source, history=history, minimum=minimum, confirm=confirm,
         )  # fmt: skip
         attend(machine, patience=patience)
     totals = machine.result()
@@ -242,6 +253,19 @@ def party(
     show_opened(terms.question, totals, machine.party.people)
     if (spent := history.spent()) < float("inf"):
         print_text(f"All you answered in small groups from here spends ε = {spent:.2f}.")
+
+
+def _confirm(listed: Roster, me: str, agreed: str | None, yes: bool) -> None:
+    """Show the roster, and refuse it unless the person confirms it or has done so before."""
+    names = (f"{one[:12]}{' (you)' if one == me else ''}" for one in listed.ids)
+    step(f"Roster of {len(listed.ids)} parties: {', '.join(names)}.\nIts digest: {listed.spoken}")
+    if agreed is not None:
+        if listed.digest != "".join(agreed.split()):
+            raise ProtocolError("the roster is not the one that was agreed on")
+    elif not yes:
+        step("Read the digest to somebody you know in the group, by telephone. The others wait.")
+        if not typer.confirm("Does the other person have the same digest?", err=True):
+            raise ProtocolError("the roster was not confirmed")
 
 
 def _check_batches(state: Path, terms: Terms, plain: bool) -> None:

@@ -66,8 +66,8 @@ class Member:
         source: where her shares come from.
         history: the runs she helped to open before.
         minimum: the fewest parties she accepts.
-        agreed: when given, digest of the only roster she accepts, as the people compared it.
-        tell: told the roster, before anything of it is signed.
+        confirm: shown the roster before anything of it is signed; raises `ProtocolError` if the
+            person does not want to take part in it.
     """
 
     def __init__(
@@ -81,13 +81,12 @@ class Member:
         source: Source,
         history: History | None = None,
         minimum: int = FLOOR,
-        agreed: str | None = None,
-        tell: Callable[[Roster], None] = lambda roster: None,
+        confirm: Callable[[Roster], None] = lambda roster: None,
     ) -> None:
         self._identity, self.terms, self._token, self._vector = identity, terms, token, vector
         self._post, self._source, self._minimum = post, source, minimum
         self.history = History() if history is None else history
-        self._agreed, self._tell = agreed, tell
+        self._confirm = confirm
         self._mark, self._joined = 0, False
         self._early: list[Message] = []
         self._aside: list[str] = []
@@ -143,15 +142,11 @@ class Member:
             return []
 
     def _begin(self, roster: Roster) -> list[Message]:
-        self._tell(roster)
-        if self._agreed is not None and roster.digest != self._agreed:
-            self._stopped = Abort("roster", "the roster is not the one that was agreed on")
-            return []
         self.party = Party(
             self._identity, roster, self._vector,
             source=self._source, history=self.history, minimum=self._minimum,
         )  # fmt: skip
-        said = self.party.start()
+        said = self.party.start(self._confirm)
         return said + [answer for message in self._early for answer in self.party.receive(message)]
 
     def expire(self) -> None:

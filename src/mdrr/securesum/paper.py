@@ -113,10 +113,11 @@ class Party:
             raise ProtocolError(f"the run is still at step {self.step!r}")
         return self.totals
 
-    def start(self) -> list[Message]:
-        """Check the roster against her own limits and sign it."""
+    def start(self, confirm: Callable[[Roster], None] = lambda roster: None) -> list[Message]:
+        """Check the roster against her own limits, have it confirmed, and sign it."""
         try:
             self._check_roster()
+            confirm(self._roster)
         except ProtocolError as error:
             return self._stop(str(error))
         return self._say("accept", {})

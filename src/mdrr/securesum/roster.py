@@ -54,6 +54,11 @@ class Roster:
         """SHA-256 of terms and members: the run every later message belongs to."""
         return digest({"terms": self.terms.to_dict(), **self._body()})
 
+    @property
+    def spoken(self) -> str:
+        """The digest in groups of four, to be read out on the telephone."""
+        return " ".join(self.digest[at : at + 4] for at in range(0, len(self.digest), 4))
+
     def member(self, name: str) -> Public | None:
         """The member of that id, if there is one."""
         return self._by_id.get(name)

@@ -19,6 +19,7 @@ from mdrr.securesum.member import Member
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.organiser import join
 from mdrr.securesum.question import Question
+from mdrr.securesum.roster import Roster
 from mdrr.securesum.terms import MOST_PARTIES
 from mdrr.securesum.transport.local import LocalPost
 from mdrr.securesum.transport.postbox import quotas
@@ -426,10 +427,23 @@ def test_nothing_opens_for_fewer_than_the_minimum(tmp_path: Path) -> None:
             one.result()
 
 
-def test_a_party_takes_only_the_roster_that_was_agreed_on(tmp_path: Path) -> None:
-    there = Gathering(tmp_path, Group(4))
-    members = [there.member(k, agreed="0" * 64 if k == 0 else None) for k in range(4)]
+def test_a_roster_that_one_person_does_not_confirm_stops_all_before_a_share_leaves(
+    tmp_path: Path,
+) -> None:
+    there, shown = Gathering(tmp_path, Group(4)), list[Roster]()
+
+    def refuse(roster: Roster) -> None:
+        shown.append(roster)
+        raise ProtocolError("the roster was not confirmed")
+
+    members = [there.member(k, confirm=refuse if k == 0 else shown.append) for k in range(4)]
     there.run(*members)
-    with pytest.raises(AbortedError, match="'roster': the roster is not the one that was agreed"):
-        members[0].result()
-    assert not any(one.party and one.party.totals is not None for one in members)
+    assert {one.digest for one in shown} == {there.group.roster.digest}
+    assert len(shown) == 4
+    for k, one in enumerate(members):
+        says = "'accept': the roster was not confirmed"
+        who = f"; so says {there.group.identities[0].id[:12]}" if k else "$"
+        with pytest.raises(AbortedError, match=f"{says}{who}"):
+            one.result()
+    mail = [message for one in members for message in there.post.mail(one._identity.id, 0)[0]]
+    assert {message.kind for message in mail} == {"roster", "accept", "abort"}

@@ -128,7 +128,7 @@ def _paper(cast: _Cast) -> dict[str, Any]:
     for k, token in enumerate((out / "invitations.txt").read_text().split()):
         mine = ("--record", cast.folder / f"record{k}.json", "--state", cast.folder / f"party{k}")
         shown = ("--relay", url, "--invitation", token)
-        people.append(cast.start("party", *shown, *mine, *cast.common))
+        people.append(cast.start("party", *shown, *mine, *cast.common, "--yes"))
     cast.say(f"{cast.n} parties started")
     cast.finish(leader)
     return {**_agreed(cast.finish(*people)), "note": ""}
