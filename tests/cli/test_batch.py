@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mdrr.cli.batch import opened_fields
 from mdrr.domain import Attribute, Domain
 from mdrr.securesum.batch import Batch, read_offer
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
-from mdrr.securesum.question import Question
+from mdrr.securesum.question import Question, randomized_in_all
+from mdrr.securesum.statement import of_secure_sum
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
@@ -146,13 +148,15 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     endings = [server.communicate(timeout=150) for server in ended["servers"]]
     for (out, err), server in zip(endings, ended["servers"], strict=True):
         assert server.returncode == 0, err
-        assert json.loads(out)["totals"] == json.loads(endings[0][0])["totals"]
+        assert json.loads(out) == json.loads(endings[0][0])
     result = json.loads(run("result", *here, "--state", folder / "me1", "--json"))
     truth = Question(DOMAIN).sums([column[:3] for column in CODES])
     why = "the proof does not hold"
     assert (result["n"], result["invited"], result["refused"]) == (3, 4, {why: 1})
     assert result["totals"] == truth.tolist()
     assert result["counted"] is True
+    assert result.keys() == {*json.loads(endings[0][0]), "counted"}
+    assert result["privacy"] == of_secure_sum(3).to_dict()
     words = " ".join(run("result", *here, "--state", folder / "me1").split())
     assert f"Of 4 people invited 3 count. Refused: 1 because {why}." in words
     assert "Your report is one of them." in words
@@ -160,6 +164,14 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     late = ["--invitation", tokens(folder, "old")[3], "--record", record(folder, 3)]
     over = refused("report", *ended["over"], *late, "--state", folder / "late")
     assert "this batch closed on 2020-01-01 12:00 UTC" in over
+
+
+def test_json_of_randomized_pairs_has_the_sum_of_their_epsilon() -> None:
+    question = randomized_in_all(DOMAIN, 2.0)
+    fields = opened_fields(question, question.sums(CODES, SystemSource()), 4)
+    privacy: Any = fields["privacy"]
+    assert 1.99 < privacy["epsilon"] <= 2.0
+    assert "the sum over 3 tables" in privacy["words"]
 
 
 def test_a_person_holds_to_her_own_limits(ended: dict[str, Any]) -> None:

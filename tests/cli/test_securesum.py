@@ -19,6 +19,7 @@ from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
 from mdrr.securesum.question import Question
+from mdrr.securesum.statement import of_secure_sum
 from tests.securesum.group import Group
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -243,7 +244,10 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
         domain = mdrr.datasets.adult_domain()
         truth = Question(domain).sums(mdrr.encode(mdrr.datasets.adult()[:4], domain))
         for out, err in answers:
-            assert json.loads(out)["totals"] == truth.tolist()
+            opened = json.loads(out)
+            assert opened["totals"] == truth.tolist()
+            assert opened["privacy"] == of_secure_sum(4).to_dict()
+            assert opened.keys() == {"n", "question", "totals", "privacy"}
             assert came["roster"] in err.replace(" ", "")
             assert "Does the other person have the same digest? [y/N]:" in err
         assert (tmp_path / "me0" / "keys.json").stat().st_mode & 0o077 == 0  # for its owner only

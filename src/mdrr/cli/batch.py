@@ -373,10 +373,10 @@ def _found(
 def _show(outcome: Outcome, found: Batch, as_json: bool, mine: bool | None = None) -> None:
     """Print the total, what was refused and why, and whether a person's report is in it."""
     if as_json:
-        fields = {"question": found.question.to_dict(), "totals": outcome.totals.tolist()}
+        fields = opened_fields(found.question, outcome.totals, outcome.people)
         own = {} if mine is None else {"counted": mine}
-        print_json({"n": outcome.people, **fields, "refused": dict(outcome.refused),
-                    "invited": found.people, "note": found.trust, **own})  # fmt: skip
+        print_json({**fields, "refused": dict(outcome.refused), "invited": found.people,
+                    "note": found.trust, **own})  # fmt: skip
         return
     note(found.trust)
     show_opened(found.question, outcome.totals, outcome.people)
@@ -392,6 +392,16 @@ def needs(*modules: str) -> None:
 
     for module in modules:
         require(module, "server")
+
+
+def opened_fields(
+    question: Question, totals: npt.NDArray[np.int64], people: int
+) -> dict[str, object]:
+    """What a secure sum opened, JSON-ready, with what it reveals."""
+    from mdrr.securesum.statement import of_opened
+
+    return {"n": people, "question": question.to_dict(), "totals": totals.tolist(),
+            "privacy": of_opened(question.matrices, people).to_dict()}  # fmt: skip
 
 
 def show_opened(question: Question, totals: npt.NDArray[np.int64], people: int) -> None:

@@ -28,6 +28,7 @@ from mdrr.cli.batch import (
     hand_out,
     needs,
     offer,
+    opened_fields,
     relay,
     report,
     result,
@@ -247,8 +248,7 @@ def party(
     totals = machine.result()
     assert machine.party is not None
     if as_json:
-        fields = {"question": terms.question.to_dict(), "totals": totals.tolist()}
-        print_json({"n": machine.party.people, **fields})
+        print_json(opened_fields(terms.question, totals, machine.party.people))
         return
     show_opened(terms.question, totals, machine.party.people)
     if (spent := history.spent()) < float("inf"):

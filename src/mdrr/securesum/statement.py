@@ -69,6 +69,11 @@ def of_secure_sum(people: int) -> Statement:
     )
 
 
+def of_opened(matrices: Sequence[Matrix], people: int, delta: float = 1e-6) -> Statement:
+    """What a secure sum opened: of exact tables if there are no matrices, else of pairs."""
+    return of_pairs(matrices, people, delta) if matrices else of_secure_sum(people)
+
+
 def of_pairs(matrices: Sequence[Matrix], people: int, delta: float) -> Statement:
     """Section 4.3: the sum of ε over all tables, and the (ε, δ) bound from shuffling beside it."""
     spent = pair_tables(list(matrices), people, delta)

@@ -36,7 +36,7 @@ from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question, Tables, randomized_in_all
 from mdrr.securesum.rehearse import rehearse
-from mdrr.securesum.statement import Statement, of_attributes, of_pairs, of_secure_sum
+from mdrr.securesum.statement import Statement, of_attributes, of_opened, of_secure_sum
 from mdrr.securesum.terms import LEAST
 from mdrr.source import Source, SystemSource
 from mdrr.tallies import tally_codes
@@ -150,14 +150,12 @@ def assess(
         delta: the δ of the bound from shuffling, when pairs were randomized.
     """
     found = learn(question, totals, people, level=LEVEL)
-    privacy = (
-        of_pairs(question.matrices, people, delta) if question.matrices else of_secure_sum(people)
-    )
+    privacy = of_opened(question.matrices, people, delta)
     return Assessment(question.domain, found, privacy, people, question.tables(totals))
 
 
 def assess_opened(fields: Mapping[str, Any]) -> Assessment:
-    """What `mdrr securesum party --json` or `aggregator --json` printed: `n`, `question`, `totals`.
+    """What `mdrr securesum result --json` or `party --json` printed: `n`, `question`, `totals`.
 
     `.cluster(max_cells=…, min_dependence=…)` of the result gives clusters at any thresholds.
     """
