@@ -186,7 +186,14 @@ def test_a_person_holds_to_her_own_limits(ended: dict[str, Any]) -> None:
         (["--invitation", token, "--organiser", mistyped], f"not from {mistyped}. If the second"),
     ):
         assert reason in refused(*me, *more)
-    assert "Reported (" in run(*me, "--invitation", token)  # after the one that was wrong
+    done = invoke("securesum", *me, "--invitation", token)  # after the one that was wrong
+    assert "Reported (" in done.stdout
+    before = " ".join(done.stderr.split())
+    assert "A total opens for at least 3 of 4 people invited." in before
+    for k, operator in enumerate(("Office A", "Office B")):
+        name = load_or_make(folder / f"agg{k}" / "keys.json", SystemSource()).id
+        assert f"Aggregator {name}, which calls its operator '{operator}'" in before
+    assert "hidden as long as one of Office A, Office B is honest" in before
     mine = [*me[:5], "--record", record(folder, 0), "--state", folder / "me0"]
     second = refused(*mine, "--invitation", token)
     assert "you answered sex, smokes, moves exactly in batch" in second

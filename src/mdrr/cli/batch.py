@@ -115,10 +115,14 @@ def batch(
         closes=closing_time(closes), minimum=minimum, purpose=purpose,
     )  # fmt: skip
     hand_out(folder, tokens, out, leader.id)
-    for one in made.aggregators:
-        step(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
+    _show_aggregators(made)
     step(f"Nothing opens for fewer than {made.minimum} of {made.people}. Closes {made.closing}.")
     print_json({"batch": made.digest, "organiser": leader.id})
+
+
+def _show_aggregators(found: Batch) -> None:
+    for one in found.aggregators:
+        step(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
 
 
 def begin(
@@ -233,6 +237,9 @@ def report(
             raise ProtocolError(f"this batch closed on {found.closing}; nothing was reported")
         step(f"Purpose: {' '.join(found.purpose.split()) or 'not stated'}.")
         step(f"Asked: {', '.join(found.question.domain.names)}. {found.question.promise}")
+        step(f"A total opens for at least {found.minimum} of {found.people} people invited.")
+        _show_aggregators(found)
+        step(found.trust)
         codes = record_codes(answers, found.question.domain, record)
         made = device.prepare(
             found,
@@ -256,7 +263,7 @@ def report(
         print_answer(
             {"reported": made is not None, "report": number.hex() if number else "",
              "trust": found.trust, "epsilon": spent if words else None, "bytes_sent": post.sent},
-            f"{what}. {found.trust} {words}".strip(),
+            f"{what}. {words}".strip(),
             as_json=as_json,
         )  # fmt: skip
 
