@@ -19,6 +19,7 @@ import pytest
 from mdrr.cli.batch import opened_fields
 from mdrr.domain import Attribute, Domain
 from mdrr.securesum.batch import Batch, read_offer
+from mdrr.securesum.folder import make_batch
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
@@ -40,6 +41,7 @@ DOMAIN = Domain(
         Attribute("moves", ("no", "yes")),
     )
 )
+OVER = 1_577_880_000
 CODES = [np.array(column) for column in ([0, 1, 1, 0], [0, 2, 1, 2], [1, 1, 0, 0])]
 
 
@@ -108,12 +110,17 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("batch")
     made = made_batch(folder, "one", 4, "--minimum", 3, "--purpose", "a test")
     again = made_batch(folder, "two", 4, "--minimum", 3)
-    closed = made_batch(folder, "old", 4, "--minimum", 3, "--closes", "2020-01-01T12:00Z")
+    offers = [Message.from_json((folder / f"one{k}.json").read_bytes()) for k in (0, 1)]
+    leader, source = load_or_make(folder / "organiser.key", SystemSource()), SystemSource()
+    closed, papers = make_batch(
+        leader, Question(DOMAIN), offers, tokens(folder), source, closes=OVER, minimum=3
+    )
+    papers.save(folder / "old" / "relay")
     with relaying(folder, *(folder / name / "relay" for name in ("one", "two", "old"))) as told:
         by_run = {one["url"].rpartition("/")[2]: one for one in told}
         here = ["--relay", by_run[made["batch"]]["url"], "--organiser", made["organiser"]]
         there = ["--relay", by_run[again["batch"]]["url"], "--organiser", made["organiser"]]
-        over = ["--relay", by_run[closed["batch"]]["url"], "--organiser", made["organiser"]]
+        over = ["--relay", by_run[closed.digest]["url"], "--organiser", made["organiser"]]
         servers = [
             subprocess.Popen(
                 [sys.executable, "-m", "mdrr", "securesum", "aggregate", *here, "--json",
@@ -161,7 +168,7 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     assert f"Of 4 people invited 3 count. Refused: 1 because {why}." in words
     assert "Your report is one of them." in words
     assert "ε = ∞" in words
-    late = ["--invitation", tokens(folder, "old")[3], "--record", record(folder, 3)]
+    late = ["--invitation", tokens(folder)[3], "--record", record(folder, 3)]
     over = refused("report", *ended["over"], *late, "--state", folder / "late")
     assert "this batch closed on 2020-01-01 12:00 UTC" in over
 
@@ -209,8 +216,9 @@ def test_a_batch_without_a_result_says_so(ended: dict[str, Any]) -> None:
     [
         (["--minimum", "2"], "at least 3"),
         (["--minimum", "30"], "at most as many as are invited"),
-        (["--closes", "tomorrow"], "is not a time such as 2026-12-01T12:00Z"),
-        (["--closes", "2026-12-01T12:00"], "is not a time such as"),
+        (["--closes", "tomorrow"], "is not a time such as 2030-12-01T12:00Z"),
+        (["--closes", "2030-12-01T12:00"], "is not a time such as"),
+        (["--closes", "2020-01-01T12:00Z"], "is over. Give a time to come"),
         (["--survey", "missing.toml"], "no file"),
     ],
 )

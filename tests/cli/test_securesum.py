@@ -147,6 +147,7 @@ def test_an_invitation_that_was_not_copied_whole_is_refused(tmp_path: Path) -> N
         (["--invite", "201"], "takes at most 200 people"),
         (["--survey", "missing.toml"], "no file"),
         (["--closes", "tomorrow"], "is not a time such as"),
+        (["--closes", "2020-01-01T12:00Z"], "is over. Give a time to come"),
     ],
 )
 def test_an_organiser_refuses_terms_that_protect_nobody_or_that_nobody_can_serve(

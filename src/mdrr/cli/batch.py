@@ -56,7 +56,7 @@ MinimumOfInvited = Annotated[
     Option(help="Open no total of fewer people. Default: half of those invited, at least 10."),
 ]
 Closes = Annotated[
-    str | None, Option(help="Until when to come, as 2026-12-01T12:00Z. Default: a week.")
+    str | None, Option(help="Until when to come, as 2030-12-01T12:00Z. Default: a week.")
 ]
 Purpose = Annotated[str, Option(help="What the answers are for; everyone sees it.")]
 AggregatorState = Annotated[
@@ -165,7 +165,9 @@ def closing_time(text: str | None) -> int:
     except ValueError:
         when = None
     if when is None or when.tzinfo is None:
-        raise ProtocolError(f"--closes {text!r} is not a time such as 2026-12-01T12:00Z")
+        raise ProtocolError(f"--closes {text!r} is not a time such as 2030-12-01T12:00Z")
+    if when <= datetime.now(UTC):
+        raise ProtocolError(f"--closes {text!r} is over. Give a time to come")
     return int(when.timestamp())
 
 
