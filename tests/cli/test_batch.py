@@ -59,7 +59,7 @@ def refused(*args: object) -> str:
 
 
 @contextmanager
-def relaying(folder: Path, *batches: Path) -> Iterator[list[dict[str, str]]]:
+def relaying(folder: Path, *batches: Path) -> Iterator[list[dict[str, Any]]]:
     """A relay process; where its batches are."""
     named = [str(word) for one in batches for word in ("--batch", one)]
     process = subprocess.Popen(
@@ -118,6 +118,9 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     papers.save(folder / "old" / "relay")
     with relaying(folder, *(folder / name / "relay" for name in ("one", "two", "old"))) as told:
         by_run = {one["url"].rpartition("/")[2]: one for one in told}
+        assert {one["kind"] for one in told} == {"batch"}
+        assert [by_run[one["batch"]]["purpose"] for one in (made, again)] == ["a test", ""]
+        assert all(one["asked"] == list(DOMAIN.names) for one in told)
         here = ["--relay", by_run[made["batch"]]["url"], "--organiser", made["organiser"]]
         there = ["--relay", by_run[again["batch"]]["url"], "--organiser", made["organiser"]]
         over = ["--relay", by_run[closed.digest]["url"], "--organiser", made["organiser"]]

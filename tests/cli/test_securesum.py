@@ -207,7 +207,9 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
         values["ID"] = json.loads(end(start(group[0]))[0])["organiser"]
         relay = start(serve[0], "--port", "0")
         assert relay.stdout is not None
-        values["URL"] = json.loads(relay.stdout.readline())["url"]
+        served = json.loads(relay.stdout.readline())
+        assert served["kind"] == "group"
+        values["URL"] = served["url"]
         leader = start(organise[0], "--json")
         tokens = (tmp_path / "group" / "invitations.txt").read_text().split()
         people = []

@@ -92,10 +92,17 @@ def test_an_offer_holds_the_keys_of_its_signer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("people", "minimum"), [(3, 10), (20, 10), (21, 11), (60, 30), (61, 31), (1001, 501)]
+    ("people", "minimum"), [(10, 10), (20, 10), (21, 11), (60, 30), (61, 31), (1001, 501)]
 )
 def test_nothing_opens_for_fewer_than_ten_or_than_half(people: int, minimum: int) -> None:
     assert default_minimum(people) == minimum
+
+
+@pytest.mark.parametrize("people", [3, 9])
+def test_who_invites_fewer_than_the_default_minimum_is_told_what_to_type(people: int) -> None:
+    advice = f"the default minimum of 10. Give --minimum with a number from 3 to {people}, or"
+    with pytest.raises(ProtocolError, match=advice):
+        default_minimum(people)
 
 
 # The batch and the terms: what they say, and what is refused.

@@ -183,6 +183,7 @@ def relay(
 ) -> None:
     """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
     needs("uvicorn", "fastapi", "sqlalchemy")
+    from mdrr.securesum.batch import Batch
     from mdrr.securesum.folder import Folder
     from mdrr.securesum.keys import name_of
     from mdrr.securesum.transport.postbox import Postbox
@@ -194,9 +195,15 @@ def relay(
         box.open_group(folder) if folder.message.kind == "terms" else box.open_batch(folder)
     bound = listen(host, port)
     for run in box.runs():
-        organiser = name_of(box.signed(run).organiser)
-        url = f"http://{host}:{bound.getsockname()[1]}/b/{run}"
-        print(json.dumps({"url": url, "organiser": organiser}), flush=True)
+        signed = box.signed(run)
+        line = {
+            "url": f"http://{host}:{bound.getsockname()[1]}/b/{run}",
+            "organiser": name_of(signed.organiser),
+            "kind": "batch" if isinstance(signed, Batch) else "group",
+            "purpose": signed.purpose,
+            "asked": signed.question.domain.names,
+        }
+        print(json.dumps(line), flush=True)
     if not box.runs():
         step("There is no batch yet. Add one with --batch FOLDER.")
     serve(box, bound)

@@ -48,6 +48,11 @@ def read_offer(message: Message) -> Public:
 
 def default_minimum(people: int) -> int:
     """Nothing opens for fewer than half of those invited, nor for fewer than ten."""
+    if FLOOR <= people < LEAST:
+        raise ProtocolError(
+            f"{people} people are fewer than the default minimum of {LEAST}. Give --minimum with a "
+            f"number from {FLOOR} to {people}, or invite at least {LEAST}"
+        )
     return max(LEAST, -(-people // 2))
 
 
