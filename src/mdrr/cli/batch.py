@@ -149,7 +149,7 @@ def hand_out(folder: Folder, tokens: Sequence[str], out: Path, leader: str) -> N
 
     write_atomically(out / "invitations.txt", "".join(f"{one}\n" for one in tokens).encode())
     folder.save(out / "relay")
-    step(f"Organiser {leader}: tell people this id by a way they trust.")
+    step(f"Organiser {leader}: tell people this id in a way they can trust.")
     step(
         f"Give {out / 'relay'} to the relay, and each line of {out / 'invitations.txt'} to one "
         "person."
