@@ -4,20 +4,21 @@ Children come from a fork server; they share nothing but the relay's HTTP and th
 """
 
 import json
-import os
 import signal
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.aggregator import Aggregator, offer, run
 from mdrr.securesum.batch import Batch
+from mdrr.securesum.device import Device
 from mdrr.securesum.folder import Folder, make_batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
@@ -29,7 +30,7 @@ from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
-from tests.faults.cast import PROCESSES
+from tests.faults.cast import PROCESSES, deadly, die
 from tests.securesum.group import QUESTION, codes, organiser
 
 
@@ -86,6 +87,8 @@ class Stage:
         folder: for databases, ledgers and endings.
         patience: seconds an aggregator waits at a step.
         fault: see `Meddler`.
+        dies: the relay kills itself when it is given this kind of message, `before` or `after`
+            it is stored.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class Stage:
         patience: float = 60.0,
         fault: tuple[str, str] = ("", ""),
         old: Sequence[bytes] = (),
+        dies: tuple[str, str] | None = None,
     ) -> None:
         folder.mkdir(parents=True)
         source = SystemSource()
@@ -117,7 +121,7 @@ class Stage:
         self.port = bound.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/b/{self.batch.digest}"
         self.children: list[BaseProcess] = []
-        self.relay = self._start(_relay, bound, folder, fault, old)
+        self.relay = self._start(_relay, bound, folder, fault, old, dies)
         bound.close()
 
     def __enter__(self) -> "Stage":
@@ -138,7 +142,12 @@ class Stage:
     def restart_relay(self) -> None:
         """Kill the relay, and start it again on what is on its disk."""
         self.relay.kill()
-        self.relay.join(10)
+        self.revive()
+
+    def revive(self, timeout: float = 90.0) -> None:
+        """Once the relay is dead, start it again."""
+        self.relay.join(timeout)
+        assert self.relay.exitcode == -signal.SIGKILL
         bound = listen("127.0.0.1", self.port)
         self.relay = self._start(_relay, bound, self.folder, self.fault, self.old)
         bound.close()
@@ -146,6 +155,19 @@ class Stage:
     def aggregator(self, k: int, die: tuple[str, bool] | None = None) -> BaseProcess:
         """Aggregator k; `die` kills it (SIGKILL) before or after it says something of a kind."""
         return self._start(_aggregator, self.url, self.keys[k], self.folder, k, self.patience, die)
+
+    def person(self, k: int, die: str | None = None) -> BaseProcess:
+        """Person k; she is killed `before` she sends, in the `middle`, or `after` it arrived."""
+        codes = [int(column[k]) for column in self.codes]
+        state = self.folder / f"person{k}"
+        return self._start(_person, self.url, self.tokens[k], codes, state, die)
+
+    def arrived(self) -> int:
+        """How many reports the relay has."""
+        post = RemotePost(self.url, patience=60.0)
+        found = post.arrivals(0, 100)
+        post.close()
+        return len(found)
 
     def report(self, *people: int) -> None:
         post, source = RemotePost(self.url, patience=60.0), SystemSource()
@@ -167,9 +189,18 @@ class Stage:
         return [json.loads(path.read_text()) for path in paths]
 
 
-def _relay(bound: socket.socket, folder: Path, fault: tuple[str, str], old: Any) -> None:
+def _relay(
+    bound: socket.socket,
+    folder: Path,
+    fault: tuple[str, str],
+    old: Any,
+    dies: tuple[str, str] | None = None,
+) -> None:
     box = Postbox(f"sqlite:///{folder / 'relay.db'}")
     box.open_batch(Folder.load(folder / "relay"))
+    if dies is not None:
+        box.say = deadly(box.say, *dies)  # type: ignore[method-assign]
+        box.upload = deadly(box.upload, *dies)  # type: ignore[method-assign]
     serve(Meddler(box, *fault, old) if fault[0] else box, bound)  # type: ignore[arg-type]
 
 
@@ -184,10 +215,38 @@ class Mortal:
 
     def say(self, message: Message) -> None:
         if message.kind == self._kind and not self._after:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
         self._post.say(message)
         if message.kind == self._kind:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
+
+
+def _person(url: str, token: str, codes: list[int], state: Path, when: str | None) -> None:
+    """What `mdrr securesum report` does."""
+    post, source, device = RemotePost(url, patience=60.0), SystemSource(), Device(state)
+    batch = Batch.read(post.document(), organiser().id)
+    places = QUESTION.positions([[code] for code in codes])
+    made = device.prepare(
+        batch, url, lambda: make_reports(batch, [token], places, source)[0], lambda url: post
+    )
+    if made is None:
+        return
+    if when == "before":
+        die()
+    if when == "middle":
+        half, said = made.data[: len(made.data) // 2], f"Bearer {made.credential.hex()}"
+
+        def body() -> Iterator[bytes]:
+            yield half
+            time.sleep(0.5)  # the relay has begun to read
+            die()
+
+        headers = {"authorization": said, "content-length": str(len(made.data))}
+        httpx.put(f"{url}/reports/{made.id.hex()}", content=body(), headers=headers)
+    post.upload(made)
+    if when == "after":
+        die()
+    device.arrived(batch)
 
 
 def _aggregator(

@@ -145,19 +145,22 @@ def run_relay(
 
         box.mail = meddled  # type: ignore[method-assign]
     if dies is not None:
-        box.join = _deadly(box.join, *dies)  # type: ignore[method-assign]
-        box.say = _deadly(box.say, *dies)  # type: ignore[method-assign]
+        box.join = deadly(box.join, *dies)  # type: ignore[method-assign]
+        box.say = deadly(box.say, *dies)  # type: ignore[method-assign]
     serve(box, bound)
 
 
-def _deadly(store: Callable[..., None], kind: str, when: str) -> Callable[..., None]:
-    def until(run: str, *given: Any) -> None:
-        hit = any(isinstance(one, Message) and one.kind == kind for one in given)
-        if hit and when == "before":
-            _die()
-        store(run, *given)
-        if hit:
-            _die()
+def deadly(store: Callable[..., Any], kind: str, when: str) -> Callable[..., Any]:
+    """A relay's way to store things that kills it, before or after one of a kind is stored."""
+
+    def until(run: str, *given: Any) -> Any:
+        kinds = {one.kind if isinstance(one, Message) else "report" for one in given}
+        if kind in kinds and when == "before":
+            die()
+        stored = store(run, *given)
+        if kind in kinds:
+            die()
+        return stored
 
     return until
 
@@ -168,10 +171,10 @@ def _post(url: str, patience: float, stop: str | None) -> RemotePost:
     join, say = post.join, post.say
 
     def join_or_die(shown: bytes, message: Message) -> None:
-        _die() if stop == "join" else join(shown, message)
+        die() if stop == "join" else join(shown, message)
 
     def say_or_die(*messages: Message) -> None:
-        _die() if any(message.kind == stop for message in messages) else say(*messages)
+        die() if any(message.kind == stop for message in messages) else say(*messages)
 
     post.join, post.say = join_or_die, say_or_die  # type: ignore[method-assign]
     return post
@@ -230,7 +233,8 @@ class _ending:
         return True
 
 
-def _die() -> None:
+def die() -> None:
+    """As `kill -9` does it."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

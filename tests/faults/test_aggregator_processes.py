@@ -43,6 +43,44 @@ def test_an_aggregator_killed_before_or_after_whatever_it_says(tmp_path: Path, w
             assert is_exact(stage.endings(stage.aggregator(who), other), stage.truth())
 
 
+def test_the_relay_killed_before_or_after_it_stores_whatever_it_is_given(tmp_path: Path) -> None:
+    cases = [(kind, when) for kind in ("report", *KINDS) for when in ("before", "after")]
+    with ExitStack() as stack:
+        stages = []
+        for kind, when in cases:
+            stage = stack.enter_context(Stage(tmp_path / f"{kind} {when}", dies=(kind, when)))
+            first = stage.person(0)
+            if kind != "report":  # nobody waits for the others: they come below
+                stage.report(*range(1, 12))
+            stages.append((stage, first, [stage.aggregator(0), stage.aggregator(1)]))
+        for (kind, _), (stage, first, servers) in zip(cases, stages, strict=True):
+            stage.revive()
+            first.join(120)
+            assert first.exitcode == 0
+            if kind == "report":
+                assert stage.arrived() == 1
+                stage.report(*range(1, 12))
+            assert is_exact(stage.endings(*servers), stage.truth())
+
+
+def test_a_person_killed_while_she_reports_counts_once_when_she_sends_again(tmp_path: Path) -> None:
+    with Stage(tmp_path / "stage") as stage:
+        servers = [stage.aggregator(0), stage.aggregator(1)]
+        for k, (when, there) in enumerate((("before", 0), ("middle", 0), ("after", 1))):
+            killed = stage.person(k, when)
+            killed.join(60)
+            assert killed.exitcode == -9, "she was to be killed"
+            assert stage.arrived() == there
+        for k in range(3):
+            again = stage.person(k)
+            again.join(60)
+            assert (again.exitcode, stage.arrived()) == (0, [2, 3, 3][k])
+        stage.report(*range(3, 12))
+        endings = stage.endings(*servers)
+        assert is_exact(endings, stage.truth())
+        assert endings[0]["refused"] == {}
+
+
 def test_relay_and_aggregators_killed_at_any_moment(tmp_path: Path) -> None:
     """While people report and aggregators work; everything acknowledged is in the total."""
     chance = random.Random(1)
