@@ -18,8 +18,12 @@ import mdrr
 from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
+from mdrr.securesum.folder import make_group
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import of_secure_sum
+from mdrr.securesum.transport.keyfile import load_or_make
+from mdrr.server.held import new_tokens
+from mdrr.source import SystemSource
 from tests.securesum.group import Group
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -266,12 +270,12 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
 
 
 def test_a_group_of_whom_too_few_come_ends_with_its_own_exit_code(tmp_path: Path) -> None:
-    closes = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20))
-    made = mdrr_says(
-        "group", "--invite", "3", "--minimum", "3", "--closes", closes,
-        "--key", str(tmp_path / "key"), "--out", str(tmp_path / "group"),
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
+    source, tokens = SystemSource(), new_tokens(3)
+    leader, asked = load_or_make(tmp_path / "key", source), Question(mdrr.datasets.adult_domain())
+    over = int(time.time()) - 1  # 'mdrr securesum group' makes no such group
+    _, papers = make_group(leader, asked, tokens, source, closes=over, minimum=3)
+    papers.save(tmp_path / "group" / "relay")
+    (tmp_path / "group" / "invitations.txt").write_text("\n".join(tokens))
     relay = subprocess.Popen(
         [sys.executable, "-m", "mdrr", "securesum", "relay", "--batch",
          str(tmp_path / "group" / "relay"), "--database", f"sqlite:///{tmp_path}/r.db",

@@ -8,6 +8,7 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -67,6 +68,8 @@ class Cast:
 
     def __enter__(self) -> "Cast":
         self.folder.mkdir(parents=True, exist_ok=True)
+        for left in (self._closed, *self._joined()):
+            left.unlink(missing_ok=True)
         self.relay = self.serve(self.dies)
         return self
 
@@ -89,6 +92,21 @@ class Cast:
         child.start()
         bound.close()
         return child
+
+    @property
+    def _closed(self) -> Path:
+        return self.folder / "closed"
+
+    def _joined(self) -> list[Path]:
+        return list(self.folder.glob("party*/joined"))
+
+    def close(self, joined: int, timeout: float = 120.0) -> None:
+        """Let the closing time come once so many have joined, however long that takes."""
+        deadline = time.monotonic() + timeout
+        while len(self._joined()) < joined:
+            assert time.monotonic() < deadline, "somebody does not join"
+            time.sleep(0.05)
+        self._closed.touch()
 
     def revive(self, timeout: float = 90.0) -> None:
         """Once the relay has killed itself, start it again."""
@@ -165,13 +183,19 @@ def deadly(store: Callable[..., Any], kind: str, when: str) -> Callable[..., Any
     return until
 
 
-def _post(url: str, patience: float, stop: str | None) -> RemotePost:
+def _clock(terms: Terms, folder: Path) -> Callable[[], float]:
+    """A participant's clock, which jumps to the closing time."""
+    return lambda: terms.closes if (folder.parent / "closed").exists() else 0.0
+
+
+def _post(url: str, patience: float, stop: str | None, folder: Path) -> RemotePost:
     """The relay, for somebody who dies before a message of one kind is sent."""
     post = RemotePost(url, patience=5 * patience)
     join, say = post.join, post.say
 
     def join_or_die(shown: bytes, message: Message) -> None:
         die() if stop == "join" else join(shown, message)
+        (folder / "joined").touch()
 
     def say_or_die(*messages: Message) -> None:
         die() if any(message.kind == stop for message in messages) else say(*messages)
@@ -183,11 +207,12 @@ def _post(url: str, patience: float, stop: str | None) -> RemotePost:
 def run_organiser(
     url: str, tokens: list[str], folder: Path, patience: float, stop: str | None
 ) -> None:
-    post = _post(url, patience, stop)
+    post = _post(url, patience, stop, folder)
     with _ending(folder) as ending:
         terms = Terms.read(post.document(), organiser().id)
-        machine = Organiser(organiser(), terms, tokens, post)
-        attend(machine, patience=patience)
+        clock = _clock(terms, folder)
+        machine = Organiser(organiser(), terms, tokens, post, clock=clock)
+        attend(machine, patience=patience, clock=clock)
         if machine.aborted is not None:
             raise machine.aborted.error
         ending["absent"] = list(machine.absent)
@@ -202,14 +227,14 @@ def run_party(
     patience: float,
     stop: str | None,
 ) -> None:
-    post = _post(url, patience, stop)
+    post = _post(url, patience, stop, folder)
     with _ending(folder) as ending:
         terms = Terms.read(post.document(), organiser().id)
         machine = Member(
             Identity(*secrets), terms, token, vector, post,
             source=SystemSource(), history=History(folder / "history.json"),
         )  # fmt: skip
-        attend(machine, patience=patience)
+        attend(machine, patience=patience, clock=_clock(terms, folder))
         ending["totals"] = machine.result().tolist()
 
 

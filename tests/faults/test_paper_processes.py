@@ -4,7 +4,6 @@ The runs of a test go on side by side, one relay, one organiser and four parties
 time all wait.
 """
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,13 @@ from tests.securesum.group import QUESTION, Group, organiser, people, roster_of,
 
 IDS = [one.id for one in Group(4).identities]
 SENT = STEPS[:-1]
-JOINING = 40
-"""Seconds in which all have joined, on a busy machine too."""
-
-
-def four(seed: int = 0) -> Group:
-    """Four people whose list is signed soon, whoever has come."""
-    return Group(4, seed=seed, closes=int(time.time()) + JOINING)
 
 
 def run(
     folder: Path, recipes: dict[str, Recipe | None], *, dying: bool = False
 ) -> dict[str, list[dict[str, Any]]]:
     """One run per recipe; with `dying`, the first party dies before it sends what names the run."""
-    group = four()
+    group = Group(4)
     with ExitStack() as stack:
         casts = {}
         for name, recipe in recipes.items():
@@ -40,6 +32,8 @@ def run(
             casts[name].organiser()
             for k in range(4):
                 casts[name].party(k, stop_before=name if dying and k == 0 else None)
+        for name, cast in casts.items():
+            cast.close(joined=3 if dying and name == "join" else 4)
         endings = {name: cast.endings("party", 4) for name, cast in casts.items()}
     for name, ending in endings.items():
         if name != "join":  # there the total is that of three
@@ -66,7 +60,7 @@ def test_a_party_that_dies_stops_the_others_at_that_step(tmp_path: Path) -> None
 
 def test_the_relay_is_killed_at_every_step_and_started_again(tmp_path: Path) -> None:
     """Before what it was given is stored, or after and before it has said so."""
-    group, kinds = four(), ("join", "roster", *SENT)
+    group, kinds = Group(4), ("join", "roster", *SENT)
     with ExitStack() as stack:
         casts = {}
         for k, kind in enumerate(kinds):
@@ -86,7 +80,7 @@ def test_the_relay_is_killed_at_every_step_and_started_again(tmp_path: Path) -> 
 
 def test_organiser_and_parties_that_are_killed_start_again(tmp_path: Path) -> None:
     """A party that has dealt shares cannot go on without her own; she says so to everybody."""
-    group, kinds = four(), ("roster", "join", *SENT)
+    group, kinds = Group(4), ("roster", "join", *SENT)
     with ExitStack() as stack:
         casts = {}
         for kind in kinds:
@@ -159,7 +153,7 @@ def test_reordered_messages_end_in_the_total_or_an_abort(tmp_path: Path) -> None
 
 def test_another_roster_for_one_party_stops_all(tmp_path: Path) -> None:
     """Even with the organiser's signature: a puppet stands in the first party's place."""
-    group, puppet = four(), people(1, seed=7)[0].public
+    group, puppet = Group(4), people(1, seed=7)[0].public
     others = [one.public for one in group.identities[1:]]
     other = Roster.of(group.terms, [puppet, *others]).message(organiser())
     with Cast(group, tmp_path, ("swap", ("roster", IDS[1], other.to_json()))) as cast:
@@ -174,7 +168,7 @@ def test_a_second_run_of_the_same_people_is_refused(tmp_path: Path) -> None:
     """The files of the first run remember what was answered."""
     endings = run(tmp_path, {"run": None})["run"]
     assert sum("totals" in ending for ending in endings) == 4
-    again = four(seed=1)
+    again = Group(4, seed=1)
     again.identities = people(4)  # other terms, the same people
     with Cast(again, tmp_path / "run") as cast:
         cast.organiser()

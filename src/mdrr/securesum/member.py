@@ -160,13 +160,20 @@ class Member:
         self._stopped = Abort("roster", f"no signed roster arrived in time{aside}")
 
 
-def attend(role: Role, *, patience: float, pause: Callable[[float], None] = time.sleep) -> None:
+def attend(
+    role: Role,
+    *,
+    patience: float,
+    pause: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.time,
+) -> None:
     """Let somebody work until the run is over for her.
 
     Arguments:
         role: a member or an organiser.
         patience: seconds she waits for others at one step; for the roster, from the closing time.
         pause: how she waits before she looks again.
+        clock: seconds since 1970.
     """
     since, step, wait = time.monotonic(), role.step, 0.02
     while True:
@@ -175,7 +182,7 @@ def attend(role: Role, *, patience: float, pause: Callable[[float], None] = time
             if moved or role.step != step:
                 since = since if role.step == step else time.monotonic()
                 step, wait = role.step, 0.02
-            if step == "roster" and time.time() < role.terms.closes:
+            if step == "roster" and clock() < role.terms.closes:
                 since = time.monotonic()
             if time.monotonic() - since > patience:
                 role.expire()
