@@ -17,6 +17,7 @@ from mdrr.securesum.member import Member, attend
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.organiser import Organiser, join, read_join
 from mdrr.securesum.post import topic_of
+from mdrr.securesum.roster import Roster
 from mdrr.source import SeededSource
 from tests.securesum.group import CLOSES, Group, organiser, people, signed, token
 
@@ -79,30 +80,30 @@ def test_a_member_joins_once_then_reads_from_the_first_message_on() -> None:
     assert one.step == "accept"
 
 
-def test_a_member_tells_the_roster_before_she_signs_it_and_takes_the_agreed_one() -> None:
-    table, told = Table(LISTED), []
-    one = somebody(
-        table, agreed=ROSTER.digest, tell=lambda roster: told.append((roster, len(table.said)))
-    )
+def test_a_member_confirms_the_roster_before_she_signs_it() -> None:
+    table, shown = Table(LISTED), []
+    one = somebody(table, confirm=lambda roster: shown.append((roster, len(table.said))))
     one.advance()
     one.advance()
-    assert told == [(ROSTER, 2)]
+    assert shown == [(ROSTER, 2)]
     assert table.said[-1].kind == "accept"
     with pytest.raises(ProtocolError, match="still at step 'accept'"):
         one.result()
 
 
-def test_a_member_shown_another_roster_than_the_agreed_one_says_nothing() -> None:
+def test_a_member_who_does_not_confirm_the_roster_says_only_that() -> None:
+    def refuse(roster: Roster) -> None:
+        raise ProtocolError("another roster was read to her")
+
     table = Table(LISTED)
-    one = somebody(table, agreed="0" * 64)
+    one = somebody(table, confirm=refuse)
     one.advance()
     one.advance()
     assert one.finished
-    assert [said.kind for said in table.said] == ["roster", "join"]
+    assert [said.kind for said in table.said] == ["roster", "join", "abort"]
     with pytest.raises(AbortedError) as stopped:
         one.result()
-    expected = "stopped at step 'roster': the roster is not the one that was agreed on"
-    assert str(stopped.value) == expected
+    assert str(stopped.value) == "stopped at step 'accept': another roster was read to her"
     assert (one.advance(), len(table.asked)) == (False, 1)
 
 
@@ -367,11 +368,8 @@ class Slow:
 
 
 def attended(monkeypatch: pytest.MonkeyPatch, role: Slow, patience: float = 3.0) -> Slow:
-    monkeypatch.setattr(
-        member, "time",
-        SimpleNamespace(monotonic=lambda: 50 + role.now, time=lambda: 100 + role.now),
-    )  # fmt: skip
-    attend(role, patience=patience, pause=role.pauses.append)
+    monkeypatch.setattr(member, "time", SimpleNamespace(monotonic=lambda: 50 + role.now))
+    attend(role, patience=patience, pause=role.pauses.append, clock=lambda: 100 + role.now)
     return role
 
 
