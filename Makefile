@@ -9,7 +9,8 @@ MUTANTS := .venv-mutants
 # Everything but Spark, which needs 500 MB: the tests bring it and a Java along (dev), `make run` does without.
 EXTRAS := pandas,report,cli,server
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-JOBS ?= 2
+# One process more than two cores: some tests wait for programs that they started.
+JOBS ?= 3
 # These tests depend on floating point: test-kernels runs them under another BLAS kernel.
 KERNEL ?= Nehalem
 NUMERICAL := $(wildcard $(addprefix tests/, test_kernel.py matrix estimation planning theory statistical benchmarks \
@@ -26,7 +27,7 @@ run: install  ## Serve a survey, let Adult's people answer it, estimate, write o
 	$(BIN)/mdrr demo --http --out out/report.html
 
 # One BLAS thread each, else processes wait for each other. Compiled first, since tests start hundreds of commands.
-test: dev  ## Run all tests (JOBS=2 processes); as root on Debian, install what they need
+test: dev  ## Run all tests (JOBS=3 processes); as root on Debian, install what they need
 	@scripts/system
 	@$(BIN)/python -m compileall -q src
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
