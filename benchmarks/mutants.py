@@ -123,9 +123,10 @@ GROUPS = {
         ("tests/securesum/test_opening.py", "tests/securesum/test_vectors.py"),
     ),
     "securesum-groups": Group(
-        ("securesum/history.py", "securesum/shares.py"),
+        ("securesum/history.py", "securesum/private.py", "securesum/shares.py"),
         (
             "tests/securesum/test_history.py",
+            "tests/securesum/test_private.py",
             "tests/securesum/test_reruns.py",
             "tests/securesum/test_shares.py",
             "tests/securesum/test_vectors.py",
