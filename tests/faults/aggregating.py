@@ -152,9 +152,13 @@ class Stage:
         self.relay = self._start(_relay, bound, self.folder, self.fault, self.old)
         bound.close()
 
-    def aggregator(self, k: int, die: tuple[str, bool] | None = None) -> BaseProcess:
+    def aggregator(
+        self, k: int, die: tuple[str, bool] | None = None, minimum: int = 3
+    ) -> BaseProcess:
         """Aggregator k; `die` kills it (SIGKILL) before or after it says something of a kind."""
-        return self._start(_aggregator, self.url, self.keys[k], self.folder, k, self.patience, die)
+        return self._start(
+            _aggregator, self.url, self.keys[k], self.folder, k, self.patience, die, minimum
+        )
 
     def person(self, k: int, die: str | None = None) -> BaseProcess:
         """Person k; she is killed `before` she sends, in the `middle`, or `after` it arrived."""
@@ -250,7 +254,13 @@ def _person(url: str, token: str, codes: list[int], state: Path, when: str | Non
 
 
 def _aggregator(
-    url: str, key: bytes, folder: Path, k: int, patience: float, die: tuple[str, bool] | None
+    url: str,
+    key: bytes,
+    folder: Path,
+    k: int,
+    patience: float,
+    die: tuple[str, bool] | None,
+    minimum: int,
 ) -> None:
     ending: dict[str, Any] = {}
     try:
@@ -259,7 +269,7 @@ def _aggregator(
         batch = Batch.read(post.document(), organiser().id)
         identity = Identity(key, bytes(31) + b"\x01", f"Office {k}")
         ledger = Ledger(folder / f"agg{k}.sqlite")
-        machine = Aggregator(identity, batch, ledger, post, SystemSource())
+        machine = Aggregator(identity, batch, ledger, post, SystemSource(), minimum=minimum)
         last = run(machine, patience=patience)
         ending = {"kind": last.kind, "body": {**last.body, "ids": "", "share": ""}}
         deadline = time.monotonic() + patience

@@ -44,15 +44,16 @@ def test_an_aggregator_killed_before_or_after_whatever_it_says(tmp_path: Path, w
 
 
 def test_the_relay_killed_before_or_after_it_stores_whatever_it_is_given(tmp_path: Path) -> None:
-    cases = [(kind, when) for kind in ("report", *KINDS) for when in ("before", "after")]
+    kinds = ("report", *KINDS, "abort")
+    cases = [(kind, when) for kind in kinds for when in ("before", "after")]
     with ExitStack() as stack:
         stages = []
         for kind, when in cases:
             stage = stack.enter_context(Stage(tmp_path / f"{kind} {when}", dies=(kind, when)))
-            first = stage.person(0)
-            if kind != "report":  # nobody waits for the others: they come below
+            first, least = stage.person(0), 13 if kind == "abort" else 3
+            if kind != "report":  # there they come below, when the relay is back
                 stage.report(*range(1, 12))
-            stages.append((stage, first, [stage.aggregator(0), stage.aggregator(1)]))
+            stages.append((stage, first, [stage.aggregator(0), stage.aggregator(1, minimum=least)]))
         for (kind, _), (stage, first, servers) in zip(cases, stages, strict=True):
             stage.revive()
             first.join(120)
@@ -60,7 +61,13 @@ def test_the_relay_killed_before_or_after_it_stores_whatever_it_is_given(tmp_pat
             if kind == "report":
                 assert stage.arrived() == 1
                 stage.report(*range(1, 12))
-            assert is_exact(stage.endings(*servers), stage.truth())
+            endings = stage.endings(*servers)
+            if kind == "abort":
+                assert [(one["kind"], one["body"]["step"]) for one in endings] == [
+                    ("abort", "ready")
+                ] * 2
+            else:
+                assert is_exact(endings, stage.truth())
 
 
 def test_a_person_killed_while_she_reports_counts_once_when_she_sends_again(tmp_path: Path) -> None:
