@@ -93,7 +93,11 @@ def test_a_roster_is_shown_and_refused_unless_the_person_confirms_it(
     listed, asked = Group(4).roster, list[str]()
 
     def says(answer: bool) -> None:
-        monkeypatch.setattr(typer, "confirm", lambda text, err: bool(asked.append(text)) or answer)
+        def confirm(text: str, *, err: bool) -> bool:
+            asked.append(text)
+            return answer
+
+        monkeypatch.setattr(typer, "confirm", confirm)
 
     says(True)
     _confirm(listed, listed.ids[2], None, False)

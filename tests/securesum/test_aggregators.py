@@ -471,7 +471,10 @@ def test_a_relay_that_stays_silent_ends_in_a_signed_abort_without_keys(
     sealing, digest = scene.batch.aggregators[0].sealing, scene.batch.digest
     secret = scene.ledgers[0].secret(sealing, digest)
     assert secret is not None
-    files = lambda: b"".join(path.read_bytes() for path in tmp_path.glob("agg0*"))  # noqa: E731
+
+    def files() -> bytes:
+        return b"".join(path.read_bytes() for path in tmp_path.glob("agg0*"))
+
     assert secret in files()
     silent: Any = Silent(scene.post, np.inf)
     with pytest.raises(RelayError):

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from mdrr.cli.opened import opened_fields, show_opened
 from mdrr.cli.options import AsJson
-from mdrr.cli.screen import counted, note, print_answer, print_json, print_table, print_text, step
+from mdrr.cli.screen import counted, note, print_answer, print_json, print_text, step
 from mdrr.errors import AbortedError, ProtocolError
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.folder import Folder
     from mdrr.securesum.keys import Identity
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from mdrr.securesum.opening import Outcome
     from mdrr.securesum.question import Question
     from mdrr.securesum.transport.remote import RemotePost
-    from mdrr.securesum.ways import Assessment
     from mdrr.source import Source
 
 PairEpsilon = Annotated[
@@ -408,31 +405,3 @@ def needs(*modules: str) -> None:
 
     for module in modules:
         require(module, "server")
-
-
-def opened_fields(
-    question: Question, totals: npt.NDArray[np.int64], people: int
-) -> dict[str, object]:
-    """What a secure sum opened, JSON-ready, with what it reveals."""
-    from mdrr.securesum.statement import of_opened
-
-    return {"n": people, "question": question.to_dict(), "totals": totals.tolist(),
-            "privacy": of_opened(question.matrices, people).to_dict()}  # fmt: skip
-
-
-def show_opened(question: Question, totals: npt.NDArray[np.int64], people: int) -> None:
-    """Print what a secure sum opened, as dependences for people."""
-    from mdrr.securesum.ways import assess  # late: SciPy stands behind it
-
-    found = assess(question, totals, people)
-    show_assessment(found, found.cluster(max_cells=100, min_dependence=0.1))
-    print_text("For other thresholds, save the output of --json and give it to 'mdrr cluster'.")
-
-
-def show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> None:
-    """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
-    names, values = found.domain.names, found.dependences.values.tolist()
-    rows = [[name, *row] for name, row in zip(names, values, strict=True)]
-    print_table(["", *names], rows, f"Dependences of {found.people} people")
-    print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
-    print_text(str(found.privacy))

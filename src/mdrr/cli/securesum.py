@@ -28,14 +28,12 @@ from mdrr.cli.batch import (
     hand_out,
     needs,
     offer,
-    opened_fields,
     relay,
     report,
     result,
-    show_assessment,
-    show_opened,
 )
 from mdrr.cli.guard import Listed
+from mdrr.cli.opened import opened_fields, show_assessment, show_opened
 from mdrr.cli.options import AsJson
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
