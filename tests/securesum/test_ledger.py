@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.ledger import Ledger, Progress, Seen
+from mdrr.securesum.ledger import COPIED, Ledger, Progress, Seen
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 
@@ -35,6 +35,17 @@ def test_an_offer_belongs_to_the_batch_that_used_it_first() -> None:
     with pytest.raises(ProtocolError, match="names an offer that is not in this folder"):
         ledger.secret(b"unknown", "c")
     assert ledger.secret(KEY, "a") == b"secret"  # a refusal leaves no transaction open
+
+
+def test_only_offers_that_no_batch_has_used_are_withdrawn() -> None:
+    ledger = begun()
+    assert ledger.withdraw() == 0
+    ledger.offer(b"third", b"secret")
+    ledger.offer(b"fourth", b"secret")
+    assert ledger.withdraw() == 2
+    with pytest.raises(ProtocolError, match="or was withdrawn"):
+        ledger.secret(b"third", "c")
+    assert ledger.secret(KEY, "a") == KEY[::-1]
 
 
 def test_what_is_noted_is_never_overwritten() -> None:
@@ -101,7 +112,9 @@ def test_at_the_end_everything_of_the_batch_is_wiped_but_what_it_signed(
     assert path.stat().st_mode & 0o777 == 0o600
     for batch in ("a", "b"):
         ledger.commit(batch, Progress(KEY, 1, True, "next", b"sum"), [Seen(b"1", 0, b"c1")])
+        ledger.note(batch, "batch", b"as it was signed")
     ledger.end("a", name, b"signed")
+    assert ledger.noted("a", "batch") == b"as it was signed"
     assert (path.parent / "ledger.sqlite-wal").stat().st_size == 0
     assert ledger.noted("a", name) == b"signed"
     assert ledger.noted("a", "key") is ledger.progress("a") is ledger.secret(KEY, "a") is None
@@ -139,6 +152,7 @@ def test_a_ledger_that_others_could_read_is_refused_until_the_advice_is_followed
     (path.parent / name).chmod(mode)
     with pytest.raises(ProtocolError, match=f"{name} .mode {mode:03o}") as refused:
         Ledger(path)
+    assert str(refused.value).endswith(COPIED)
     advice = str(refused.value).partition("run: ")[2].partition(". Otherwise")[0]
     subprocess.run(advice, shell=True, check=True)
     Ledger(path).close()

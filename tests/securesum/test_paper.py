@@ -296,6 +296,14 @@ def test_a_roster_without_me_or_with_another_key_is_refused() -> None:
     assert "does not list" in str(party.aborted)
 
 
+def test_the_roster_that_is_confirmed_is_the_one_that_is_signed() -> None:
+    group, shown = Group(4), list[Roster]()
+    party = Party(group.identities[0], group.roster, group.vectors[0], source=SeededSource(1))
+    [accept] = party.start(shown.append)
+    assert shown == [group.roster]
+    assert (accept.kind, accept.run) == ("accept", group.roster.digest)
+
+
 def test_too_small_a_group_is_refused_by_the_party_herself() -> None:
     party = Party(
         GROUP.identities[0], GROUP.roster, GROUP.vectors[0], source=SeededSource(1), minimum=6

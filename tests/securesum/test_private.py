@@ -5,7 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.securesum.private import write_atomically
+from mdrr.errors import ProtocolError
+from mdrr.securesum.private import make_folder, refuse_if_others_read, write_atomically
+
+
+def test_a_folder_is_for_its_owner_alone_and_one_that_is_there_stays(tmp_path: Path) -> None:
+    made, there = tmp_path / "some" / "folder", tmp_path / "there"
+    there.mkdir(mode=0o755)
+    for folder in (made, there):
+        make_folder(folder)
+        make_folder(folder)
+    assert [folder.stat().st_mode & 0o777 for folder in (made, there)] == [0o700, 0o755]
+
+
+@pytest.mark.parametrize("bit", [0o040, 0o020, 0o010, 0o004, 0o002, 0o001])
+def test_a_file_that_others_can_use_in_any_way_is_refused(tmp_path: Path, bit: int) -> None:
+    path = tmp_path / "keys"
+    path.touch()
+    path.chmod(0o700)
+    refuse_if_others_read(path, "make new ones")
+    path.chmod(0o600 | bit)
+    with pytest.raises(ProtocolError, match=rf"mode {0o600 | bit:03o}\).*Otherwise make new ones$"):
+        refuse_if_others_read(path, "make new ones")
 
 
 def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:

@@ -284,10 +284,11 @@ def _group_at(
     from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.remote import RemotePost
 
-    with closing(RemotePost(url, patience=patience, plain=plain)) as post:
+    with closing(RemotePost(url, patience=min(patience, 60.0), plain=plain)) as post:
         terms = Terms.read(post.document(), organiser)
         if not url.rstrip("/").endswith(terms.digest):
             raise ProtocolError(f"the group at {url} is not the one its address names")
+        post.patience = patience  # it was there, so it is waited for if it is started again
         yield post, terms
 
 
