@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from mdrr.cli.inviting import (
+    Closes,
+    MinimumOfInvited,
+    PairEpsilon,
+    Purpose,
+    SurveyName,
+    begin,
+    closing_time,
+    hand_out,
+    needs,
+)
 from mdrr.cli.opened import opened_fields, show_opened
 from mdrr.cli.options import AsJson
 from mdrr.cli.screen import counted, note, print_answer, print_json, print_text, step
@@ -19,20 +29,10 @@ from mdrr.errors import AbortedError, ProtocolError
 
 if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
-    from mdrr.securesum.folder import Folder
-    from mdrr.securesum.keys import Identity
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import Outcome
-    from mdrr.securesum.question import Question
     from mdrr.securesum.transport.remote import RemotePost
-    from mdrr.source import Source
 
-PairEpsilon = Annotated[
-    float | None,
-    Option(
-        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
-    ),
-]
 Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
 PlainHttp = Annotated[
     bool,
@@ -45,17 +45,6 @@ OrganiserId = Annotated[
     str, Option("--organiser", help="The organiser's id, which you got from someone you trust.")
 ]
 Invitation = Annotated[str, Option(help="Your invitation, 43 characters.")]
-SurveyName = Annotated[
-    str, Option("--survey", "-s", help="What is asked: a survey file, a design or adult.")
-]
-MinimumOfInvited = Annotated[
-    int | None,
-    Option(help="Open no total of fewer people. Default: half of those invited, at least 10."),
-]
-Closes = Annotated[
-    str | None, Option(help="Until when to come, as 2030-12-01T12:00Z. Default: a week.")
-]
-Purpose = Annotated[str, Option(help="What the answers are for; everyone sees it.")]
 AggregatorState = Annotated[
     Path, Option("--state", help="Folder of this aggregator's keys; keep it, and to yourself.")
 ]
@@ -120,52 +109,6 @@ def batch(
 def _show_aggregators(found: Batch) -> None:
     for one in found.aggregators:
         step(f"Aggregator {one.id}, which calls its operator {one.operator or '(unnamed)'!r}")
-
-
-def begin(
-    survey: str, epsilon: float | None, key: Path, invite: int, out: Path
-) -> tuple[Identity, Question, list[str], Source]:
-    """What batches and groups are made of: the organiser's keys, the question, the invitations."""
-    needs("sqlalchemy")
-    from mdrr.securesum.ask import read_domain
-    from mdrr.securesum.question import Question, randomized_in_all
-    from mdrr.securesum.transport.keyfile import load_or_make
-    from mdrr.server.held import new_tokens
-    from mdrr.source import SystemSource
-
-    if out.exists():
-        raise ProtocolError(f"{out} exists; name a new folder, so that no invitations are lost")
-    asked, source = read_domain(survey), SystemSource()
-    question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
-    return load_or_make(key, source), question, new_tokens(invite), source
-
-
-def hand_out(folder: Folder, tokens: Sequence[str], out: Path, leader: str) -> None:
-    """Write the relay's folder and the invitations, and say what to do with them."""
-    from mdrr.securesum.private import write_atomically
-
-    write_atomically(out / "invitations.txt", "".join(f"{one}\n" for one in tokens).encode())
-    folder.save(out / "relay")
-    step(f"Organiser {leader}: tell people this id in a way they can trust.")
-    step(
-        f"Give {out / 'relay'} to the relay, and each line of {out / 'invitations.txt'} to one "
-        "person."
-    )
-
-
-def closing_time(text: str | None) -> int:
-    """The time in an option, in seconds since 1970; in a week if there is none."""
-    if text is None:
-        return int((datetime.now(UTC) + timedelta(days=7)).timestamp())
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        when = None
-    if when is None or when.tzinfo is None:
-        raise ProtocolError(f"--closes {text!r} is not a time such as 2030-12-01T12:00Z")
-    if when <= datetime.now(UTC):
-        raise ProtocolError(f"--closes {text!r} is over. Give a time to come")
-    return int(when.timestamp())
 
 
 def relay(
@@ -397,11 +340,3 @@ def _show(outcome: Outcome, found: Batch, as_json: bool, mine: bool | None = Non
     print_text(f"Of {found.people} people invited {outcome.people} count. Refused: {refused or 0}.")
     if mine is not None:
         print_text(f"Your report is {'one of them' if mine else 'NOT among them'}.")
-
-
-def needs(*modules: str) -> None:
-    """Say which extra brings what a command needs."""
-    from mdrr.columns import require
-
-    for module in modules:
-        require(module, "server")

@@ -12,27 +12,29 @@ import typer
 from typer import Option
 
 from mdrr.cli.batch import (
-    Closes,
     Invitation,
-    MinimumOfInvited,
     OrganiserId,
-    PairEpsilon,
     Patience,
     PlainHttp,
-    Purpose,
-    SurveyName,
     aggregate,
     batch,
-    begin,
-    closing_time,
-    hand_out,
-    needs,
     offer,
     relay,
     report,
     result,
 )
 from mdrr.cli.guard import Listed
+from mdrr.cli.inviting import (
+    Closes,
+    MinimumOfInvited,
+    PairEpsilon,
+    Purpose,
+    SurveyName,
+    begin,
+    closing_time,
+    hand_out,
+    needs,
+)
 from mdrr.cli.opened import opened_fields, show_assessment, show_opened
 from mdrr.cli.options import AsJson
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
