@@ -35,7 +35,7 @@ def path(request, monkeypatch):
     monkeypatch.setattr(counting, "COMPILED", most)
     monkeypatch.setattr(randomizer, "COMPILED", most)
     monkeypatch.setattr(counting, "CHUNK", 64)
-    monkeypatch.setattr(counting, "_workers", lambda: 2 if request.param == "two cores" else 1)
+    monkeypatch.setattr(counting, "cores", lambda: 2 if request.param == "two cores" else 1)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ ORDER = (
     "masks",
     "expression",
     "query",
+    "cores",
     "increments",
     "randomizer",
     "counting",

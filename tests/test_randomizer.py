@@ -1,6 +1,7 @@
 """The bulk randomizer: the same reports as one by one, however it is cut, and bad codes refused."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -127,8 +128,9 @@ def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypat
     monkeypatch.setattr(randomizer, "_CHUNK", 300 * design.record_bytes)
     monkeypatch.setattr(randomizer, "_EACH", 1)
     monkeypatch.setattr(randomizer, "AT_ONCE", 0)
-    monkeypatch.setattr(randomizer.os, "cpu_count", lambda: 1)  # chunk after chunk
-    reports = randomize_codes(people(design, 600), design)
+    with ThreadPoolExecutor(1) as alone:  # chunk after chunk
+        monkeypatch.setattr(randomizer, "threads", lambda: alone)
+        reports = randomize_codes(people(design, 600), design)
     assert [len(key) for key in system.pieces] == [32, 32]
     streams = [aes_256(key, 300 * design.record_bytes) for key in system.pieces]
     same = randomize_codes(people(design, 600), design, BytesSource(b"".join(streams)))
@@ -143,9 +145,11 @@ def test_everyone_stays_in_place_when_all_cores_work(monkeypatch, compiled, whol
     design = independent(domain, epsilon=60.0) if whole else sampled(domain, 1, epsilon=20.0)
     for name, value in (("COMPILED", compiled), ("AT_ONCE", 0), ("_CHUNK", 1), ("_EACH", 7)):
         monkeypatch.setattr(randomizer, name, value)
-    monkeypatch.setattr(randomizer.os, "cpu_count", lambda: 4)
     codes = people(design, 150)
-    for q, batch in enumerate(randomize_codes(codes, design).batches):
+    with ThreadPoolExecutor(4) as four:
+        monkeypatch.setattr(randomizer, "threads", lambda: four)
+        reports = randomize_codes(codes, design)
+    for q, batch in enumerate(reports.batches):
         names = [c.attributes[0] for c in design.questionnaires[q].clusters]
         for name, sent in zip(names, batch.codes, strict=True):
             np.testing.assert_array_equal(sent, codes[domain.index(name)][batch.rows])

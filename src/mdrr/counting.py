@@ -7,15 +7,13 @@ Where they are many, rows are sorted.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from mdrr.cores import cores, threads
 from mdrr.randomizer import COMPILED, Codes, cells_of, compiled, smallest_unsigned
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -65,11 +63,11 @@ def count_blocks(
                 add(table, firsts[b], packed[c] if nothing is None else nothing, width, some)
         return tables
 
-    workers = max(min(_workers(), rows // COMPILED), 1)
+    workers = max(min(cores(), rows // COMPILED), 1)
     cuts = [rows * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, rows)
-    first, *others = _pool().map(part, cuts[:-1], cuts[1:])
+    first, *others = threads().map(part, cuts[:-1], cuts[1:])
     for tables in others:
         for table, more in zip(first, tables, strict=True):
             table += more
@@ -102,16 +100,6 @@ def _adder(rows: int) -> Callable[[Integers, Codes, Codes, int, Integers | None]
             loops.weigh_pairs(table, first, second, width, weights)
 
     return add_fast
-
-
-@cache
-def _workers() -> int:
-    return os.cpu_count() or 1
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_workers())
 
 
 def distinct_rows(

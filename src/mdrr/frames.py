@@ -6,10 +6,9 @@ Columns of other names never leave.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -23,6 +22,7 @@ from mdrr.batches import (
     is_relation,
 )
 from mdrr.columns import BACKENDS, is_spark, require
+from mdrr.cores import threads
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
@@ -218,10 +218,7 @@ def _polars(table: Any, schema: Any) -> Any:
         codes = pl.Series(column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
         return pl.Series(name, words, kind)[codes]
 
-    quick = all(schema.get(name) in (nw.Enum, nw.Categorical) for name in table.column_names)
-    return pl.DataFrame(
-        _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
-    )
+    return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows <= AT_ONCE))
 
 
 def _pandas(table: Any) -> Any:
@@ -236,7 +233,7 @@ def _pandas(table: Any) -> Any:
             return column.to_pandas(types_mapper=nullable.get if column.null_count else None)
         indices = column.indices.fill_null(ABSENT) if column.null_count else column.indices
         codes = indices.to_numpy(zero_copy_only=False)
-        kind = pd.CategoricalDtype(column.dictionary.to_pandas())
+        kind = _category_type(tuple(column.dictionary.to_pylist()), column.dictionary.type)
         return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
 
     quick = all(map(pa.types.is_dictionary, table.schema.types))
@@ -244,12 +241,18 @@ def _pandas(table: Any) -> Any:
     return pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
 
 
+@lru_cache(maxsize=256)
+def _category_type(words: tuple[Any, ...], kind: Any) -> Any:
+    """The type of a pandas categorical, which takes longer to make than its column."""
+    labels = require("pyarrow", "frames").array(words, kind).to_pandas()
+    return require("pandas", "pandas").CategoricalDtype(labels)
+
+
 def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool) -> list[T]:
     """Work on columns, on all cores unless it is done sooner than cores could start."""
     if quick:
         return [work(column) for column in columns]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(work, columns))
+    return list(threads().map(work, columns))
 
 
 def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:

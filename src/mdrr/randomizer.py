@@ -11,9 +11,7 @@ are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the rep
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -23,6 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from mdrr.cores import threads
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.matrix import Constant, Matrix
@@ -138,8 +137,7 @@ def randomize_codes(
 
     starts = range(0, max(n, 1), size)
     if n > AT_ONCE and isinstance(source, SystemSource):
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            parts = list(pool.map(part, starts))
+        parts = list(threads().map(part, starts))
     else:
         parts = [part(start) for start in starts]
     joined = tuple(map(_joined, zip(*parts, strict=True)))

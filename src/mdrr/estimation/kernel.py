@@ -7,14 +7,13 @@ same number of them, so a fit does not depend on how many cores it ran on.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numba import njit
+
+from mdrr.cores import threads
 
 T = TypeVar("T")
 
@@ -25,17 +24,12 @@ LEAST = 1e-300
 """What is smaller is nothing."""
 
 
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1)
-
-
 def in_parts(rows: int, work: Callable[[int, int], T]) -> list[T]:
     """`work(start, stop)` on slices of the rows, side by side, results in order."""
     if rows < SMALL:
         return [work(0, rows)]
     cuts = [rows * i // _PARTS for i in range(_PARTS + 1)]
-    return list(_pool().map(work, cuts[:-1], cuts[1:]))
+    return list(threads().map(work, cuts[:-1], cuts[1:]))
 
 
 @njit(nogil=True, cache=True, fastmath=True)
