@@ -34,7 +34,7 @@ from tests.securesum.group import Group, organiser
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["tests.faults.cast", "tests.faults.aggregating"])
-PATIENCE = 10.0
+PATIENCE = 20.0
 """How long a participant waits at a step; an abort by absence takes this long, on a busy machine
 too. Runs that end in aborts therefore wait side by side: see the tests."""
 

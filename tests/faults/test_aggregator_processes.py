@@ -118,7 +118,7 @@ def test_messages_withheld_or_changed_end_in_an_abort_that_names_the_step(tmp_pa
         stages = {}
         for kind in KINDS:
             for fault in ("drop", "tamper"):
-                stage = Stage(tmp_path / f"{fault} {kind}", patience=6.0, fault=(fault, kind))
+                stage = Stage(tmp_path / f"{fault} {kind}", patience=12.0, fault=(fault, kind))
                 stack.enter_context(stage)
                 stage.report(*range(12))
                 stages[fault, kind] = stage, [stage.aggregator(0), stage.aggregator(1)]
