@@ -24,11 +24,12 @@ from mdrr.dependence import (
     measured,
     pearson,
 )
-from mdrr.dependence.noise import noisy_pair
+from mdrr.dependence.noise import NoisyTable, noisy_pair
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation.unbiased import unbiased
 from mdrr.frames import encode
+from mdrr.matrix import constant_matrix
 from mdrr.protocols import clustered, independent, sampled
 from tests.cases import domain_of
 from tests.chance import z
@@ -137,6 +138,17 @@ def test_noise_alone_is_not_taken_for_dependence():
         tally = reported(records(truth, 2000, trial), design, trial)
         values.append(dependences(tally, design)["a", "b"])
     assert np.median(values) < 0.1
+
+
+@pytest.mark.parametrize("epsilon", [0.18, 1.0, 5.0])
+def test_codes_that_nobody_reported_have_noise_all_the_same(epsilon):
+    """A share of 0 comes back from the inverse as −1e-16 or so, which has no square root."""
+    matrix = constant_matrix(21, epsilon=epsilon)
+    for k in range(21):
+        values = matrix.solve(np.eye(21)[k]).reshape(3, 7)
+        table = NoisyTable.through(matrix, values, people=3)
+        assert np.isfinite(table.noise).all()
+        assert table.variances.min() >= 0
 
 
 def test_ordered_attributes_are_correlated_through_the_noise():

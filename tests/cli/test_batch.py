@@ -167,6 +167,10 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     assert result["counted"] is True
     assert result.keys() == {*json.loads(endings[0][0]), "counted"}
     assert result["privacy"] == of_secure_sum(3).to_dict()
+    typo = refused("result", *here, "--state", folder / "typo")
+    assert "typo holds no report to this batch. Leave out --state" in typo
+    given_up = refused("aggregate", *here, "--state", folder / "agg0", "--abort", "too late")
+    assert "cannot be given up. Leave out --abort to see the total" in given_up
     words = " ".join(run("result", *here, "--state", folder / "me1").split())
     assert f"Of 4 people invited 3 count. Refused: 1 because {why}." in words
     assert "Your report is one of them." in words
@@ -295,6 +299,24 @@ def test_offers_that_no_batch_used_are_withdrawn(tmp_path: Path) -> None:
     assert unused not in on_disk(state)
     nothing = refused("offer", "--withdraw", "--state", tmp_path / "nowhere")
     assert "nowhere has no keys of an aggregator" in nothing
+
+
+def test_a_batch_is_given_up_without_its_keys(tmp_path: Path) -> None:
+    """Else those who reported to a batch of a withdrawn offer could never answer again."""
+    made = made_batch(tmp_path, "one", 4, "--minimum", 3)
+    invoke("securesum", "offer", "--state", tmp_path / "agg0", "--withdraw")
+    with relaying(tmp_path, tmp_path / "one" / "relay") as [told]:
+        here = ["--relay", told["url"], "--organiser", made["organiser"]]
+        serve = ["aggregate", *here, "--state", tmp_path / "agg0"]
+        assert "If it was withdrawn, add --abort REASON" in refused(*serve)
+        stopped = invoke("securesum", *serve, "--abort", "withdrawn")
+        assert stopped.exit_code == 3
+        assert "stopped at step 'given up': withdrawn" in stopped.stderr
+        seen = invoke("securesum", "result", *here)
+        assert "says: withdrawn" in " ".join(seen.stderr.split())
+        nobody = refused("party", *here, "--invitation", tokens(tmp_path)[0], "--record",
+                         record(tmp_path, 0), "--state", tmp_path / "me", "--yes")  # fmt: skip
+        assert "is the address of a batch, which has aggregators" in nobody
 
 
 def test_a_relay_that_is_given_the_organisers_folder_says_which_it_needs(

@@ -117,6 +117,20 @@ def test_a_roster_is_shown_and_refused_unless_the_person_confirms_it(
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize("digest", ["zzz", "0" * 63, "0" * 64 + "g"])
+def test_a_digest_that_is_none_is_refused_before_anybody_hears_of_her(
+    tmp_path: Path, digest: str
+) -> None:
+    record(tmp_path / "me.json", 0)
+    done = mdrr_says(
+        "party", "--relay", "http://127.0.0.1:9/b/0", "--organiser", "0" * 64, "--invitation",
+        "x" * 43, "--record", str(tmp_path / "me.json"), "--state", str(tmp_path / "state"),
+        "--roster", digest,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--roster needs the digest of a roster, 64 digits and letters" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [(None, "there is no file"), ("{", "is not JSON"), ("[1]", "must hold one JSON object")],

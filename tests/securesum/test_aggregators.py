@@ -399,6 +399,14 @@ def test_an_offer_serves_one_batch(tmp_path: Path) -> None:
     )
     with pytest.raises(ProtocolError, match=r"this offer was used for batch .* already"):
         Aggregator(scene.identities[0], other, scene.ledgers[0], scene.post, scene.source)
+    giving = Aggregator(
+        scene.identities[0], other, scene.ledgers[0], scene.post, scene.source, giving_up=True
+    )
+    giving.stop(Abort("given up", "another batch has the keys"))
+    assert giving.ended is not None
+    assert giving.ended.signed_by(scene.identities[0].public.signing)
+    mine = scene.batch.aggregators[0].sealing
+    assert scene.ledgers[0].secret(mine, scene.batch.digest) is not None  # not that batch's
 
 
 def test_an_abort_without_a_reason_stops_the_others_all_the_same(tmp_path: Path) -> None:

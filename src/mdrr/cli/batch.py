@@ -247,9 +247,16 @@ def aggregate(
         ledger = stack.enter_context(closing(Ledger(state / "ledger.sqlite")))
         there = _found(relay, organiser, min(patience, 60.0), plain_http, ledger)
         post, found = stack.enter_context(there)
-        machine = Aggregator(identity, found, ledger, post, source, minimum=minimum)
+        machine = Aggregator(
+            identity, found, ledger, post, source, minimum=minimum, giving_up=bool(abort)
+        )
         if abort:
             machine.stop(Abort("given up", abort, (identity.id,)))
+            if machine.ended is not None and machine.ended.kind == "result":
+                raise ProtocolError(
+                    "this aggregator has signed its share of the total already, so the batch "
+                    "cannot be given up. Leave out --abort to see the total"
+                )
         step(f"A batch of {found.people} people, which closes {found.closing}.")
         try:
             last = run(machine, patience=patience, say=step)
@@ -294,6 +301,10 @@ def result(
                 f"The batch closes {found.closing}"
             )
         mine = None if state is None else Device(state).report_in(found)
+        if state is not None and mine is None:
+            raise ProtocolError(
+                f"{state} holds no report to this batch. Leave out --state to see the total alone"
+            )
         _show(outcome, found, as_json, None if mine is None else mine in outcome.ids)
 
 
@@ -318,6 +329,11 @@ def _found(
     kept = None if ledger is None else ledger.noted(named, "batch")
     with closing(RemotePost(url, patience=patience, plain=plain)) as post:
         document = post.document() if kept is None else Message.from_json(kept)
+        if document.kind == "terms":
+            raise ProtocolError(
+                f"{url} is the address of a small group, which has no aggregators: see 'mdrr "
+                "securesum party' and 'mdrr securesum organise'"
+            )
         found = Batch.read(document, organiser)
         if named != found.digest:
             raise ProtocolError(f"the batch at {url} is not the one its address names")

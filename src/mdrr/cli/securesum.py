@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -216,6 +217,11 @@ def party(
     answers, source = read_record(record), SystemSource()
     history = History(state / "history.json")
     credential(invitation, RELAY)  # before anybody hears of her
+    if roster is not None and not re.fullmatch("[0-9a-f]{64}", "".join(roster.split())):
+        raise ProtocolError(
+            "--roster needs the digest of a roster, 64 digits and letters, as 'mdrr securesum "
+            "organise' prints it"
+        )
     if roster is None and not yes and not sys.stdin.isatty():
         raise ProtocolError(
             "nobody can confirm the list of members here. Give the command on a terminal, or add "
@@ -287,7 +293,13 @@ def _group_at(
     from mdrr.securesum.transport.remote import RemotePost
 
     with closing(RemotePost(url, patience=min(patience, 60.0), plain=plain)) as post:
-        terms = Terms.read(post.document(), organiser)
+        document = post.document()
+        if document.kind == "batch":
+            raise ProtocolError(
+                f"{url} is the address of a batch, which has aggregators: see 'mdrr securesum "
+                "report' and 'mdrr securesum result'"
+            )
+        terms = Terms.read(document, organiser)
         if not url.rstrip("/").endswith(terms.digest):
             raise ProtocolError(f"the group at {url} is not the one its address names")
         post.patience = patience  # it was there, so it is waited for if it is started again

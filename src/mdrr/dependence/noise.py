@@ -31,7 +31,8 @@ class NoisyTable:
     @classmethod
     def through(cls, matrix: Matrix, values: Array, people: int) -> NoisyTable:
         """An unbiased table whose cells people reported through one matrix."""
-        noise = _scatter(matrix.forward(values.ravel()), people)
+        reported = np.maximum(matrix.forward(values.ravel()), 0)  # 0 may come back as −1e-16
+        noise = _scatter(reported, people)
         return cls(values, matrix.solve(noise.T).T.reshape(*values.shape, -1))
 
     def variance(self, weights: Array) -> float:

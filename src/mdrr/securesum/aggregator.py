@@ -60,6 +60,7 @@ class Aggregator:
         post: the relay.
         source: where the leader's verify key comes from.
         minimum: the fewest people it opens a total for, whatever the batch says.
+        giving_up: it will only sign an abort, for which it needs no keys of the batch.
         clock: seconds since 1970.
     """
 
@@ -72,6 +73,7 @@ class Aggregator:
         source: Source,
         *,
         minimum: int = FLOOR,
+        giving_up: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if identity.id not in batch.ids:
@@ -81,7 +83,12 @@ class Aggregator:
         self._minimum = max(minimum, batch.minimum)
         self._position = batch.ids.index(identity.id)
         public = batch.aggregators[self._position]
-        secret = ledger.secret(public.sealing, batch.digest)
+        try:
+            secret = ledger.secret(public.sealing, batch.digest)
+        except ProtocolError:
+            if not giving_up:
+                raise
+            secret = None
         self._identity = identity if secret is None else Identity(
             identity.signing_secret, secret, public.operator
         )  # fmt: skip

@@ -19,8 +19,8 @@ from mdrr.errors import ProtocolError
 from mdrr.securesum.private import make_folder, refuse_if_others_read
 
 COPIED = (
-    "run that too, then give up what is in it: 'mdrr securesum aggregate --abort' for batches, "
-    "'mdrr securesum offer --withdraw' for offers"
+    "run that too, then give up what is in it: add --abort REASON to your 'mdrr securesum "
+    "aggregate' for batches, and --withdraw to your 'mdrr securesum offer' for offers"
 )
 _SCHEMA = """
 create table if not exists offer (
@@ -130,12 +130,14 @@ class Ledger:
             if row is None:
                 raise ProtocolError(
                     "the batch names an offer that is not in this folder, or was withdrawn. Use "
-                    "the --state that the offer was made with"
+                    "the --state that the offer was made with. If it was withdrawn, add --abort "
+                    "REASON, so that people may answer elsewhere"
                 )
             if row[1] not in (None, batch):
                 raise ProtocolError(
                     f"this offer was used for batch {row[1][:16]}… already. Keys serve one batch: "
-                    "make a new offer, and let the organiser sign a new batch"
+                    "add --abort REASON here, make a new offer, and let the organiser sign a new "
+                    "batch"
                 )
             self._db.execute("update offer set batch = ? where sealing = ?", (batch, sealing))
         return None if row[0] is None else bytes(row[0])
