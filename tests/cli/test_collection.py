@@ -24,6 +24,7 @@ from mdrr.cli.collection import opened as database
 from mdrr.collector import Link
 from mdrr.estimation import Estimate
 from mdrr.frozen import FrozenSurvey, predictions
+from mdrr.server.answers import FRESH_SECONDS
 from mdrr.server.store import Store
 from tests.cli.run import answer, done, refusal, run
 from tests.server.cases import free_port, running
@@ -168,6 +169,7 @@ def test_crowd_results_and_publication(frozen):
         done("survey results survey.json -o estimate.npz")
         assert Estimate.load("estimate.npz").n == 600
         done("survey close survey.json")
+        time.sleep(FRESH_SECONDS)  # for so long the server shows what it has read
         assert "does not take answers" in refusal("crowd", link, "--data", "people.csv")
         assert httpx.get(f"{link.api}/results").status_code == 404
         said = done("survey", "publish", "survey.json", "--open-data", "--url", url)

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import takewhile
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -198,7 +199,10 @@ def _post(url: str, patience: float, stop: str | None, folder: Path) -> RemotePo
         (folder / "joined").touch()
 
     def say_or_die(*messages: Message) -> None:
-        die() if any(message.kind == stop for message in messages) else say(*messages)
+        before = list(takewhile(lambda message: message.kind != stop, messages))
+        say(*before)  # what stands before it in the same breath is sent
+        if len(before) < len(messages):
+            die()
 
     post.join, post.say = join_or_die, say_or_die  # type: ignore[method-assign]
     return post
