@@ -3,6 +3,7 @@
 import json
 import re
 import stat
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from mdrr.cli.respond import _PAUSES
 from mdrr.collector import Asked, CollectorError, Link
 from mdrr.frozen import FrozenSurvey, texts
 from mdrr.response import Report
+from mdrr.server.answers import FRESH_SECONDS
 from mdrr.survey import Question
 from tests.cli.run import answer, done, refusal, run
 from tests.server.cases import free_port, running
@@ -295,6 +297,7 @@ def test_a_closed_survey_and_a_folder_that_cannot_be_used(link):
     assert "--state" in refusal("respond", link, "--state", "taken/device")
     assert "--state" in refusal("respond", link, "--state", "taken")
     done("survey close survey.json")
+    time.sleep(FRESH_SECONDS)  # for so long the server shows what it has read
     assert "does not take answers now" in refusal("respond", link, "--state", "device")
 
 
