@@ -57,9 +57,10 @@ def deviation_allowed(variance, n: float = 1.0):
 
 
 def aes_256(key: bytes, count: int) -> bytes:
-    """The first bytes of AES-256 in counter mode, from 0."""
+    """The first bytes of AES-256 in counter mode, from 2, as within GCM under the nonce 0."""
     assert len(key) == 32
-    return Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor().update(bytes(count))
+    counter = modes.CTR(bytes(15) + b"\x02")
+    return Cipher(algorithms.AES(key), counter).encryptor().update(bytes(count))
 
 
 class Recorded:

@@ -72,14 +72,11 @@ def test_the_compiled_loop_divides_exactly(cells, total, kind):
         wanted = [x // off if x < cells * off else t for x, t in zip(u, true, strict=True)]
         true, u = true.astype(smallest_unsigned(cells)), np.array(u, dtype=kind)
         np.testing.assert_array_equal(matrix.draw(true, u), wanted)
-        inverse = randomizer._inverse(matrix)
-        assert bool(inverse) == (total // off < 2**31)
-        if inverse:
+        inverse = randomizer.inverse_of(matrix)
+        assert (inverse is not None) == (total // off < 2**31)
+        if inverse is not None:
             out = np.empty_like(true)
-            width = draw_bytes(total)
-            octets = np.full((len(u), width + 4), 255, np.uint8)  # others' bytes on both sides
-            octets[:, 2:-2] = u.astype("<u8").view(np.uint8).reshape(len(u), 8)[:, :width]
-            draw_constant(out, true, octets.view("<u2"), 1, width, inverse, cells)
+            draw_constant(out, true, u, inverse, cells)
             np.testing.assert_array_equal(out, wanted)
 
 
@@ -123,18 +120,39 @@ def test_every_record_has_bytes_of_its_own_from_the_system(system, name):
     )
 
 
-def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypatch):
-    design = mixed_matrices()
-    monkeypatch.setattr(randomizer, "_CHUNK", 300 * design.record_bytes)
-    monkeypatch.setattr(randomizer, "_EACH", 1)
-    monkeypatch.setattr(randomizer, "AT_ONCE", 0)
+@pytest.mark.parametrize("compiled", [1, 10**9])
+@pytest.mark.parametrize("name", ["mixed", "sampled", "unequal"])
+def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypatch, name, compiled):
+    """Record by record, or, in the compiled loop's chunks, all records' bytes of one draw first."""
+    design = designs()[name]
+    chunk = 301 + 4096 // design.record_bytes  # odd, so that long integers begin anywhere
+    for place, value in (("_CHUNK", chunk * design.record_bytes), ("_EACH", 1), ("AT_ONCE", 0)):
+        monkeypatch.setattr(randomizer, place, value)
+    monkeypatch.setattr(randomizer, "COMPILED", compiled)
     with ThreadPoolExecutor(1) as alone:  # chunk after chunk
         monkeypatch.setattr(randomizer, "threads", lambda: alone)
-        reports = randomize_codes(people(design, 600), design)
+        reports = randomize_codes(people(design, 2 * chunk), design)
     assert [len(key) for key in system.pieces] == [32, 32]
-    streams = [aes_256(key, 300 * design.record_bytes) for key in system.pieces]
-    same = randomize_codes(people(design, 600), design, BytesSource(b"".join(streams)))
+    streams = [aes_256(key, chunk * design.record_bytes) for key in system.pieces]
+    if compiled == 1:
+        streams = [by_record(stream, chunk, design) for stream in streams]
+    monkeypatch.setattr(randomizer, "COMPILED", 10**9)
+    same = randomize_codes(people(design, 2 * chunk), design, BytesSource(b"".join(streams)))
     assert as_rows(reports) == as_rows(same)
+
+
+def by_record(stream, people, design):
+    """Bytes of draw after draw put into the order of records: of the widest questionnaire alone."""
+    widths = [design.selection_bytes] if design.selection_bytes else []
+    clusters = max((q.clusters for q in design.questionnaires), key=len)
+    widths += [draw_bytes(cluster.matrix.total) for cluster in clusters]
+    assert sum(widths) == design.record_bytes
+    parts, start = [], 0
+    for width in widths:
+        part = stream[start * people : (start + width) * people]
+        parts.append(np.frombuffer(part, np.uint8).reshape(people, width))
+        start += width
+    return np.concatenate(parts, axis=1).tobytes()
 
 
 @pytest.mark.parametrize("compiled", [1, 10**9])

@@ -178,7 +178,7 @@ def one_too_far(self, true, uniform):
     return np.where(noise < np.uint64(self.cells), noise, true.astype(np.uint64))
 
 
-def last_attribute_first(columns, shape):
+def last_attribute_first(columns, shape, kind=np.int64):
     return np.ravel_multi_index(list(columns)[::-1], tuple(shape)[::-1])
 
 

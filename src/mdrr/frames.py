@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from mdrr.batches import (
+    ROWS,
     as_reader,
     column_names,
     each_batch,
@@ -58,8 +59,7 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
 
-    quick = rows <= AT_ONCE or dictionary_columns(frame).issuperset(domain.names)
-    return _side_by_side(codes, domain.attributes, quick)
+    return _side_by_side(codes, domain.attributes, rows <= AT_ONCE)
 
 
 def randomize(
@@ -216,7 +216,8 @@ def _polars(table: Any, schema: Any) -> Any:
         if given in (nw.Enum, nw.Categorical):
             kind = pl.Enum(words) if given == nw.Enum else pl.Categorical
         codes = pl.Series(column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
-        return pl.Series(name, words, kind)[codes]
+        labels, starts = pl.Series(name, words, kind), range(0, max(len(codes), 1), ROWS)
+        return pl.concat([labels[codes.slice(start, ROWS)] for start in starts])
 
     return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows <= AT_ONCE))
 

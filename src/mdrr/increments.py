@@ -12,39 +12,17 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def draw_constant(
-    out: Any, true: Any, stream: Any, column: int, width: int, inverse: float, cells: int
-) -> None:
-    """u // b where u < r·b, the truth elsewhere, as `Constant.draw`; inverse is 1/b, rounded up.
+def draw_constant(out: Any, true: Any, uniform: Any, inverse: Any, cells: int) -> None:
+    """u // b where u < r·b, the truth elsewhere, as `Constant.draw`.
 
-    u has `width` bytes, from a column of the stream on, which holds two bytes in each of its cells.
-
-    The whole part of u·inverse is q = u // b although it is rounded. It is at least u/b. Rounding
-    adds at most 2^-51 of u/b, which is below 1/b as u < 2^48, and u/b is 1/b or more below q + 1.
-    The quotient must be below 2^31.
+    `inverse` has one number, 1/b rounded up; `randomizer.inverse_of` says why its product with u
+    has the whole part u // b.
     """
-    most = np.int32(cells)
-    low = np.uintp(column)  # unsigned, so that it need not be asked whether it counts from the end
-    middle, high = low + np.uintp(1), low + np.uintp(2)
-    if width == 2:
-        for i in range(out.shape[0]):
-            out[i] = _chosen(stream[i, low], inverse, most, true[i])
-    elif width == 4:
-        for i in range(out.shape[0]):
-            uniform = stream[i, low] | np.uint32(stream[i, middle]) << np.uint32(16)
-            out[i] = _chosen(uniform, inverse, most, true[i])
-    else:
-        for i in range(out.shape[0]):
-            upper = stream[i, middle] | np.uint32(stream[i, high]) << np.uint32(16)
-            uniform = stream[i, low] | np.uint64(upper) << np.uint64(16)
-            out[i] = _chosen(uniform, inverse, most, true[i])
-
-
-@njit(inline="always")
-def _chosen(uniform: Any, inverse: float, most: Any, true: Any) -> Any:
-    noise = np.int32(np.float64(uniform) * inverse)
-    truthful = -np.int32(noise >= most)  # a mask: a branch would be guessed wrong too often
-    return noise ^ ((noise ^ true) & truthful)
+    number, most = inverse.dtype.type, np.int32(cells)
+    for i in range(out.shape[0]):
+        noise = np.int32(number(uniform[i]) * inverse[0])
+        truthful = -np.int32(noise >= most)  # a mask: a branch would be guessed wrong too often
+        out[i] = noise ^ ((noise ^ true[i]) & truthful)
 
 
 @njit(nogil=True, cache=True)

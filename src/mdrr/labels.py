@@ -174,30 +174,40 @@ def as_arrow(column: Any, name: str) -> Any:
 def _dictionary_of(column: Any) -> Any:
     """The dictionary of a categorical of pandas or Polars with no nulls, rows not looked at.
 
-    Polars numbers the categories of all columns together, so there may be labels of others.
+    Polars numbers the categories of all columns together, so there may be labels of others. The
+    column's own type is asked: narwhals would list all labels each time.
     """
-    kind, nw = getattr(column, "implementation", None), require("narwhals", "frames")
-    if kind is None or column.dtype not in (nw.Categorical, nw.Enum):
-        return None
-    pa, native = require("pyarrow", "frames"), column.to_native()
-    if kind.is_pandas() and hasattr(native.array, "codes"):
-        codes, labels = native.array.codes, pa.array(native.cat.categories)
-    elif kind.is_polars() and hasattr(native.cat, "to") and not native.null_count():
-        physical = native.to_physical()
-        codes = physical.to_numpy()
-        if column.dtype == nw.Enum:
-            labels = native.dtype.categories.to_arrow()
-        elif (most := physical.max() or 0) > _MOST_WORDS:
-            return None
-        else:
-            pl = require("polars", "frames")
-            every = pl.Series(np.arange(most + 1, dtype=codes.dtype))
-            labels = every.cat.to(native.dtype).cast(pl.String).to_arrow()
+    pa = require("pyarrow", "frames")
+    native: Any = column.to_native() if hasattr(column, "to_native") else None
+    library = type(native).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(native.array, "codes"):
+        codes = native.array.codes
+        labels = None if codes.min(initial=0) < 0 else pa.array(native.cat.categories)
+    elif library == "polars" and _is_polars_category(native) and not native.null_count():
+        codes = native.to_physical().to_numpy()
+        labels = _polars_labels(native.dtype, codes)
     else:
-        return None
-    if codes.dtype.kind == "i" and codes.min(initial=0) < 0:
+        labels = None
+    if labels is None:
         return None
     return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
+
+
+def _is_polars_category(series: Any) -> bool:
+    """Whether a Polars series is an Enum or a Categorical, in a version that gives their codes."""
+    pl = require("polars", "frames")
+    return isinstance(series.dtype, pl.Enum | pl.Categorical) and hasattr(series.cat, "to")
+
+
+def _polars_labels(kind: Any, codes: Codes) -> Any:
+    """The labels of a Polars type, as many as there are codes; None if they are very many."""
+    pl = require("polars", "frames")
+    if isinstance(kind, pl.Enum):
+        return kind.categories.to_arrow()
+    most = int(codes.max(initial=0))
+    if most > _MOST_WORDS:
+        return None
+    return pl.Series(np.arange(most + 1, dtype=codes.dtype)).cat.to(kind).cast(pl.String).to_arrow()
 
 
 def is_number(kind: Any) -> bool:
@@ -233,7 +243,11 @@ def is_arrow(frame: Any, kind: str = "Table") -> bool:
 
 def names_of(frame: Any) -> list[str]:
     """The names of a frame's columns."""
-    return list(frame.column_names if is_arrow(frame) else wrap(frame).collect_schema().names())
+    if is_arrow(frame):
+        return list(frame.column_names)
+    wrapped = wrap(frame)
+    lazy = isinstance(wrapped, require("narwhals", "frames").LazyFrame)
+    return list(wrapped.collect_schema().names() if lazy else wrapped.columns)
 
 
 def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any], int]:

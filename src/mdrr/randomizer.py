@@ -4,13 +4,16 @@ Record i uses bytes [i·k, (i+1)·k) of the stream, with k the design's `record_
 in which `respond` reads them. How the records are cut into chunks changes nothing.
 
 Chunks are small enough to stay in the processor's cache. From the system's source each draws bytes
-under a key of its own, so that chunks need not wait for each other and all cores work. Many records
-are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the reports are the same.
+under a key of its own, so that chunks need not wait for each other and all cores work.
+
+Many records are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the reports
+are the same. The loop is fast on bytes that are neighbours. Nobody can draw the system's bytes
+again, so their order is free, and there a chunk has all people's bytes of the first draw, then of
+the second, and so on.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,11 +33,13 @@ from mdrr.source import Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]
 
-_CHUNK = 1 << 21
+_CHUNK = 1 << 22
 """Bytes of the stream that a chunk of people uses: they fit a cache, and threads seldom meet."""
 _EACH = 1 << 10
 """People that a chunk has at least for each questionnaire of the design."""
 _LARGEST = 1 << 21
+_LINE = 64
+"""Bytes of a line of the processor's cache, where each column begins."""
 AT_ONCE = 1 << 18
 """The most rows that one core works on alone: those of a batch, while others read the next."""
 COMPILED = 1 << 17
@@ -113,30 +118,34 @@ def randomize_codes(
     domain = design.domain
     if len(codes) != len(domain):
         raise SchemaError(f"{len(codes)} columns of codes for {len(domain)} attributes")
-    columns = code_columns(codes, domain.names, domain.shape, SchemaError)
+    columns = _columns(codes, domain.names, SchemaError)
     n, asked = len(columns[0]), [_draws(q, design) for q in design.questionnaires]
     size = max(_CHUNK // max(design.record_bytes, 1), _EACH * (len(asked) - 1), 1)
     size, loops = min(size, _LARGEST), compiled(n)
+    system = isinstance(source, SystemSource)
+    by_draw = system and loops is not None
     whole = _room(asked[0], n if len(asked) == 1 else 0)
     rooms: list[npt.NDArray[np.uint8]] = []
 
     def part(start: int) -> list[Batch]:
         some = [column[start : start + size] for column in columns]
         room = rooms.pop() if rooms else np.empty(size * design.record_bytes, np.uint8)
-        stream = _filled(room, source, len(some[0]), design.record_bytes)
-        if len(asked) == 1:
-            _draw(some, stream, asked[0], [codes[start : start + size] for codes in whole], loops)
-            rooms.append(room)
-            return []
+        stream = _filled(room, source, len(some[0]), design.record_bytes, by_draw=by_draw)
+        _check_codes(some, domain.names, domain.shape, SchemaError)
         batches = []
-        for rows, draws in zip(_dealt(stream, design), asked, strict=True):
-            codes = _room(draws, len(rows))
-            _draw([column[rows] for column in some], stream[rows], draws, codes, loops)
-            batches.append(Batch(rows + start, codes))
+        if len(asked) == 1:
+            here = [codes[start : start + size] for codes in whole]
+            _draw(some, stream, None, asked[0], here, loops)
+        else:
+            for rows, draws in zip(_dealt(stream, design), asked, strict=True):
+                codes = _room(draws, len(rows))
+                _draw(some, stream, rows, draws, codes, loops)
+                batches.append(Batch(rows + start, codes))
+        rooms.append(room)
         return batches
 
     starts = range(0, max(n, 1), size)
-    if n > AT_ONCE and isinstance(source, SystemSource):
+    if n > AT_ONCE and system:
         parts = list(threads().map(part, starts))
     else:
         parts = [part(start) for start in starts]
@@ -148,16 +157,30 @@ def code_columns(
     columns: Sequence[Any], names: Sequence[str], sizes: Sequence[int], error: type[MdrrError]
 ) -> list[Codes]:
     """Columns of codes as arrays, or an error naming the one that holds something else."""
+    arrays = _columns(columns, names, error)
+    _check_codes(arrays, names, sizes, error)
+    return arrays
+
+
+def _columns(columns: Sequence[Any], names: Sequence[str], error: type[MdrrError]) -> list[Codes]:
+    """Columns as arrays of integers, all of one length."""
     arrays = [np.asarray(column) for column in columns]
-    for name, size, array in zip(names, sizes, arrays, strict=True):
+    for name, array in zip(names, arrays, strict=True):
         if array.ndim != 1 or (len(array) and not np.issubdtype(array.dtype, np.integer)):
             raise error(f"the codes of {name!r} are not a column of integers")
         if len(array) != len(arrays[0]):
             raise error(f"the codes of {name!r} have another length than those of {names[0]!r}")
+    return arrays
+
+
+def _check_codes(
+    arrays: Sequence[Codes], names: Sequence[str], sizes: Sequence[int], error: type[MdrrError]
+) -> None:
+    """Refuse codes of no category."""
+    for name, size, array in zip(names, sizes, arrays, strict=True):
         negative = array.dtype.kind == "i" and array.min(initial=0) < 0
         if negative or array.max(initial=0) >= size:
             raise error(f"{name!r} has codes outside 0…{size - 1}, those of this design")
-    return arrays
 
 
 def cells_of(
@@ -178,15 +201,15 @@ def cells_of(
 
 
 def _filled(
-    room: npt.NDArray[np.uint8], source: Source, people: int, each: int
+    room: npt.NDArray[np.uint8], source: Source, people: int, each: int, *, by_draw: bool
 ) -> npt.NDArray[np.uint8]:
-    """The bytes of so many people, `(people, each)`."""
+    """The bytes of so many people, `(people, each)`: by record, or all people's of each draw."""
     room = room[: people * each]
     if hasattr(source, "fill"):
         source.fill(room)
     else:
         room[:] = np.frombuffer(source.read(len(room)), np.uint8)
-    return room.reshape(people, each)
+    return room.reshape(each, people).T if by_draw else room.reshape(people, each)
 
 
 def _dealt(stream: npt.NDArray[np.uint8], design: Design) -> list[npt.NDArray[np.int64]]:
@@ -207,7 +230,7 @@ class _Draw(NamedTuple):
     offset: int
     width: int
     matrix: Matrix
-    inverse: float
+    inverse: npt.NDArray[np.floating[Any]] | None
 
 
 def _draws(asked: Questionnaire, design: Design) -> list[_Draw]:
@@ -216,40 +239,55 @@ def _draws(asked: Questionnaire, design: Design) -> list[_Draw]:
     for cluster in asked.clusters:
         matrix, width = cluster.matrix, draw_bytes(cluster.matrix.total)
         places, shape = map(design.domain.index, cluster.attributes), design.shape(cluster)
-        found.append(_Draw(tuple(places), shape, offset, width, matrix, _inverse(matrix)))
+        found.append(_Draw(tuple(places), shape, offset, width, matrix, inverse_of(matrix)))
         offset += width
     return found
 
 
-def _inverse(matrix: Matrix) -> float:
-    """1 / b, rounded up, if the compiled loop draws from the matrix; else 0."""
-    if isinstance(matrix, Constant) and matrix.total // matrix.off < 2**31:
-        return math.nextafter(1 / matrix.off, math.inf)
-    return 0.0
+def inverse_of(matrix: Matrix) -> npt.NDArray[np.floating[Any]] | None:
+    """1/b, rounded up, if the compiled loop draws from the matrix.
+
+    The whole part of u·(1/b) is q = u // b although both are rounded. It is at least u/b, hence at
+    least q. Rounding twice, with t bits, adds less than 2^(2−t) of u/b, and u/b is 1/b or more
+    below q + 1. That is enough if u < 2^(t−2): of u < 2^16 for single precision (t = 24), of
+    u < 2^48 for double (t = 53). The quotient must be below 2^31, where the loop's integers end.
+    """
+    if not isinstance(matrix, Constant) or matrix.total // matrix.off >= 2**31:
+        return None
+    kind = np.float32 if matrix.total <= 2**16 else np.float64
+    return np.asarray(np.nextafter(np.array([1 / matrix.off], kind), kind(2)))
 
 
 def _room(draws: Sequence[_Draw], count: int) -> tuple[Codes, ...]:
-    """Room for the codes of so many reports."""
-    return tuple(np.empty(count, smallest_unsigned(draw.matrix.outcomes)) for draw in draws)
+    """Room for the codes of so many reports, in one piece: the system gives that at less cost."""
+    kinds = [smallest_unsigned(draw.matrix.outcomes) for draw in draws]
+    sizes = [-(-count * kind.itemsize // _LINE) * _LINE for kind in kinds]
+    parts = np.split(np.empty(sum(sizes), np.uint8), np.cumsum(sizes)[:-1])
+    return tuple(part.view(kind)[:count] for part, kind in zip(parts, kinds, strict=True))
 
 
 def _draw(
     columns: list[Codes],
     stream: npt.NDArray[np.uint8],
+    rows: npt.NDArray[np.int64] | None,
     draws: Sequence[_Draw],
     into: Sequence[Codes],
     loops: Any,
 ) -> None:
-    """Write into arrays what people report of each cluster, by their bytes of the stream."""
+    """Write into arrays what some people report of each cluster, by their bytes of the stream."""
     for (places, shape, offset, width, matrix, inverse), out in zip(draws, into, strict=True):
-        true = columns[places[0]]
-        if len(places) > 1:
-            true = cells_of([columns[place] for place in places], shape)
-        if loops and inverse:
-            true, halves = true.astype(out.dtype, copy=False), stream.view("<u2")
-            loops.draw_constant(out, true, halves, offset // 2, width, inverse, matrix.cells)
+        uniform = _uniform(stream, offset, width)
+        true = [columns[place] for place in places]
+        if rows is not None:
+            uniform, true = uniform[rows], [column[rows] for column in true]
+        compiled = loops and inverse is not None
+        kind = out.dtype.type if compiled else np.int64
+        cells = true[0] if len(true) == 1 else cells_of(true, shape, kind)
+        if compiled:
+            uniform = np.require(uniform, requirements=("C", "A"))
+            loops.draw_constant(out, cells.astype(kind, copy=False), uniform, inverse, matrix.cells)
         else:
-            out[:] = matrix.draw(true, _uniform(stream, offset, width).copy())
+            out[:] = matrix.draw(cells, uniform.copy())
 
 
 def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
@@ -259,8 +297,9 @@ def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
         return np.asarray(low | high.astype(np.uint64) << np.uint64(32))
     if not (width and len(stream)):
         return np.zeros(len(stream), f"<u{width or 1}")
-    strides = stream.strides[:1]
-    return np.ndarray(len(stream), f"<u{width}", stream, offset, strides)
+    if not stream.flags.c_contiguous:  # all people's bytes of a draw stand together
+        return stream.T[offset : offset + width].reshape(-1).view(f"<u{width}")
+    return np.ndarray(len(stream), f"<u{width}", stream, offset, stream.strides[:1])
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:

@@ -202,7 +202,7 @@ def wrong_row_single(matrix, cell, u):
     return min(right_draw({"kind": "dense", "weights": turned}, cell, u), len(turned) - 1)
 
 
-def last_first(columns, shape):
+def last_first(columns, shape, kind=np.int64):
     """The last attribute most significant."""
     return np.ravel_multi_index(list(columns)[::-1], tuple(shape)[::-1])
 
