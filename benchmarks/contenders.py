@@ -9,17 +9,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from benchmarks.data import load
 
 import mdrr
+import mdrr.randomizer
 from mdrr.burt import burt_tables
 from mdrr.estimation.raking import rake
 from mdrr.randomizer import randomize_codes
@@ -69,10 +71,14 @@ def randomize(n: int) -> Iterator[tuple[str, Work, float]]:
     few = [[int(value) for value in column[: SOME // len(codes)]] for column in codes]
     values = sum(map(len, few))
     clients = [DEClient(epsilon, cells, lambda value: value) for cells, _, epsilon in kept]
-    system = SystemSource()
-    alone = SimpleNamespace(read=system.read, fill=system.fill)  # chunk after chunk, on one core
+    one = ThreadPoolExecutor(1)
+
+    def alone() -> mdrr.randomizer.Reports:
+        with patch.object(mdrr.randomizer, "threads", lambda: one):
+            return randomize_codes(codes, design)
+
     yield "mdrr", lambda: randomize_codes(codes, design), n * len(codes)
-    yield "mdrr on one core", lambda: randomize_codes(codes, design, alone), n * len(codes)
+    yield "mdrr on one core", alone, n * len(codes)
     yield "numpy, PCG64", plain, n * len(codes)
     yield (
         "multi-freq-ldpy",
@@ -121,16 +127,20 @@ def frames(n: int) -> Iterator[tuple[str, Work, float]]:
             for name, column in named.items()
         }
     )
+    given = {
+        "Polars Enum": polars,
+        "pandas Categorical": pandas,
+        "Arrow dictionaries": arrow,
+        "Polars Categorical": polars.cast(pl.Categorical),
+    }
+    if n <= 1_000_000:
+        text = {name: arrow[name].cast(pa.string()) for name in arrow.column_names}
+        given |= {"Polars text": polars.cast(pl.String), "Arrow text": pa.table(text)}
     yield "codes", lambda: randomize_codes(codes, design), n
-    for name, frame in (
-        ("Polars Enum", polars),
-        ("pandas Categorical", pandas),
-        ("Arrow dictionaries", arrow),
-        ("Polars Categorical", polars.cast(pl.Categorical)),
-        ("Polars text", polars.cast(pl.String)),
-        ("Arrow text", pa.table({c: arrow[c].cast(pa.string()) for c in arrow.column_names})),
-    ):
+    for name, frame in given.items():
         yield name, lambda frame=frame: mdrr.randomize(frame, design), n
+    long = [column.astype(np.uint32) for column in codes]
+    yield "a copy, four bytes a value", lambda: [column.copy() for column in long], n
 
 
 def pairs(n: int) -> Iterator[tuple[str, Work, float]]:
