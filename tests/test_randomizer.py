@@ -123,9 +123,9 @@ def test_every_record_has_bytes_of_its_own_from_the_system(system, name):
 @pytest.mark.parametrize("compiled", [1, 10**9])
 @pytest.mark.parametrize("name", ["mixed", "sampled", "unequal"])
 def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypatch, name, compiled):
-    """Record by record, or, in the compiled loop's chunks, all records' bytes of one draw first."""
+    """Record by record, or, in the compiled loop's chunks, in turn."""
     design = designs()[name]
-    chunk = 301 + 4096 // design.record_bytes  # odd, so that long integers begin anywhere
+    chunk = 301 + 4096 // design.record_bytes
     for place, value in (("_CHUNK", chunk * design.record_bytes), ("_EACH", 1), ("AT_ONCE", 0)):
         monkeypatch.setattr(randomizer, place, value)
     monkeypatch.setattr(randomizer, "COMPILED", compiled)
@@ -142,17 +142,31 @@ def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypat
 
 
 def by_record(stream, people, design):
-    """Bytes of draw after draw put into the order of records: of the widest questionnaire alone."""
-    widths = [design.selection_bytes] if design.selection_bytes else []
-    clusters = max((q.clusters for q in design.questionnaires), key=len)
-    widths += [draw_bytes(cluster.matrix.total) for cluster in clusters]
-    assert sum(widths) == design.record_bytes
-    parts, start = [], 0
-    for width in widths:
-        part = stream[start * people : (start + width) * people]
-        parts.append(np.frombuffer(part, np.uint8).reshape(people, width))
-        start += width
-    return np.concatenate(parts, axis=1).tobytes()
+    """Bytes as a chunk takes them in turn, each put where its record has it."""
+    records, taken = np.zeros((people, design.record_bytes), np.uint8), 0
+
+    def place(rows, offset, width):
+        nonlocal taken
+        drawn = np.frombuffer(stream[taken : taken + len(rows) * width], np.uint8)
+        taken += len(rows) * width
+        low = min(width, 4)  # six bytes are four and two
+        parts = [drawn[: low * len(rows)], drawn[low * len(rows) :]]
+        parts = [part.reshape(len(rows), -1) for part in parts if len(part)]
+        records[rows, offset : offset + width] = np.concatenate(parts, axis=1) if parts else 0
+
+    everybody, asked = np.arange(people), np.zeros(people, int)
+    if design.selection_bytes:
+        place(everybody, 0, design.selection_bytes)
+        chosen = np.zeros((people, 8), np.uint8)
+        chosen[:, : design.selection_bytes] = records[:, : design.selection_bytes]
+        ends = np.cumsum([q.weight for q in design.questionnaires])
+        asked = (chosen.view("<u8") >= ends.astype(np.uint64)).sum(axis=1)
+    for q, questionnaire in enumerate(design.questionnaires):
+        offset = design.selection_bytes
+        for cluster in questionnaire.clusters:
+            place(everybody[asked == q], offset, draw_bytes(cluster.matrix.total))
+            offset += draw_bytes(cluster.matrix.total)
+    return records.tobytes()
 
 
 @pytest.mark.parametrize("compiled", [1, 10**9])

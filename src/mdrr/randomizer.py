@@ -8,8 +8,8 @@ under a key of its own, so that chunks need not wait for each other and all core
 
 Many records are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the reports
 are the same. The loop is fast on bytes that are neighbours. Nobody can draw the system's bytes
-again, so their order is free, and there a chunk has all people's bytes of the first draw, then of
-the second, and so on.
+again, so their order is free, and there a chunk's bytes are drawn when they are needed: for all
+people the choice of a questionnaire, then for each questionnaire and cluster its people's draws.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.matrix import Constant, Matrix
 from mdrr.respondent import draw_bytes
-from mdrr.source import Source, SystemSource
+from mdrr.source import Keystream, Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]
 
@@ -122,24 +122,28 @@ def randomize_codes(
     n, asked = len(columns[0]), [_draws(q, design) for q in design.questionnaires]
     size = max(_CHUNK // max(design.record_bytes, 1), _EACH * (len(asked) - 1), 1)
     size, loops = min(size, _LARGEST), compiled(n)
-    system = isinstance(source, SystemSource)
-    by_draw = system and loops is not None
     whole = _room(asked[0], n if len(asked) == 1 else 0)
     rooms: list[npt.NDArray[np.uint8]] = []
+    system = source if isinstance(source, SystemSource) else None
+    widest = 6 if loops and system else design.record_bytes
 
     def part(start: int) -> list[Batch]:
         some = [column[start : start + size] for column in columns]
-        room = rooms.pop() if rooms else np.empty(size * design.record_bytes, np.uint8)
-        stream = _filled(room, source, len(some[0]), design.record_bytes, by_draw=by_draw)
         _check_codes(some, domain.names, domain.shape, SchemaError)
+        people = len(some[0])
+        room = rooms.pop() if rooms else np.empty(min(size, n) * widest, np.uint8)
+        if loops and system:
+            octets: _ByRecord | _InTurn = _InTurn(people, system.stream(), room)
+        else:
+            octets = _ByRecord(_filled(room, source, people, design.record_bytes))
         batches = []
         if len(asked) == 1:
             here = [codes[start : start + size] for codes in whole]
-            _draw(some, stream, None, asked[0], here, loops)
+            _draw(some, octets, None, asked[0], here, loops)
         else:
-            for rows, draws in zip(_dealt(stream, design), asked, strict=True):
+            for rows, draws in zip(_dealt(octets, design), asked, strict=True):
                 codes = _room(draws, len(rows))
-                _draw(some, stream, rows, draws, codes, loops)
+                _draw(some, octets, rows, draws, codes, loops)
                 batches.append(Batch(rows + start, codes))
         rooms.append(room)
         return batches
@@ -201,20 +205,51 @@ def cells_of(
 
 
 def _filled(
-    room: npt.NDArray[np.uint8], source: Source, people: int, each: int, *, by_draw: bool
+    room: npt.NDArray[np.uint8], source: Source, people: int, each: int
 ) -> npt.NDArray[np.uint8]:
-    """The bytes of so many people, `(people, each)`: by record, or all people's of each draw."""
+    """The bytes of so many people, `(people, each)`."""
     room = room[: people * each]
     if hasattr(source, "fill"):
         source.fill(room)
     else:
         room[:] = np.frombuffer(source.read(len(room)), np.uint8)
-    return room.reshape(each, people).T if by_draw else room.reshape(people, each)
+    return room.reshape(people, each)
 
 
-def _dealt(stream: npt.NDArray[np.uint8], design: Design) -> list[npt.NDArray[np.int64]]:
+@dataclass(frozen=True, eq=False)
+class _ByRecord:
+    """The bytes of some people, `(people, record_bytes)`."""
+
+    stream: npt.NDArray[np.uint8]
+
+    def uniform(self, rows: npt.NDArray[np.int64] | None, offset: int, width: int) -> Codes:
+        """The integers that decide a draw of everybody, or of some."""
+        drawn = _uniform(self.stream, offset, width)
+        return np.ascontiguousarray(drawn) if rows is None else drawn[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class _InTurn:
+    """Bytes of the system for some people, made when they are asked for."""
+
+    people: int
+    stream: Keystream
+    room: npt.NDArray[np.uint8]
+
+    def uniform(self, rows: npt.NDArray[np.int64] | None, offset: int, width: int) -> Codes:
+        """As many new integers, until the next are asked for."""
+        count = self.people if rows is None else len(rows)
+        room = self.room[: count * width]
+        if len(room):
+            self.stream.fill(room)
+        if width == 6:
+            return _long(room[: 4 * count].view("<u4"), room[4 * count :].view("<u2"))
+        return room.view(f"<u{width}") if width else np.zeros(count, np.uint8)
+
+
+def _dealt(octets: _ByRecord | _InTurn, design: Design) -> list[npt.NDArray[np.int64]]:
     """Who is asked each questionnaire."""
-    drawn = _uniform(stream, 0, design.selection_bytes)
+    drawn = octets.uniform(None, 0, design.selection_bytes)
     ends = np.array(list(accumulate(q.weight for q in design.questionnaires)))[:-1]
     chosen = np.searchsorted(ends.astype(drawn.dtype), drawn, side="right")
     chosen = chosen.astype(smallest_unsigned(len(ends) + 1))  # small ones are sorted faster
@@ -268,38 +303,37 @@ def _room(draws: Sequence[_Draw], count: int) -> tuple[Codes, ...]:
 
 def _draw(
     columns: list[Codes],
-    stream: npt.NDArray[np.uint8],
+    octets: _ByRecord | _InTurn,
     rows: npt.NDArray[np.int64] | None,
     draws: Sequence[_Draw],
     into: Sequence[Codes],
     loops: Any,
 ) -> None:
-    """Write into arrays what some people report of each cluster, by their bytes of the stream."""
+    """Write into arrays what everybody reports of each cluster, or some, by their bytes."""
     for (places, shape, offset, width, matrix, inverse), out in zip(draws, into, strict=True):
-        uniform = _uniform(stream, offset, width)
-        true = [columns[place] for place in places]
-        if rows is not None:
-            uniform, true = uniform[rows], [column[rows] for column in true]
-        compiled = loops and inverse is not None
-        kind = out.dtype.type if compiled else np.int64
+        uniform = octets.uniform(rows, offset, width)
+        true = [columns[place] if rows is None else columns[place][rows] for place in places]
+        fast = loops and inverse is not None
+        kind = out.dtype.type if fast else np.int64
         cells = true[0] if len(true) == 1 else cells_of(true, shape, kind)
-        if compiled:
-            uniform = np.require(uniform, requirements=("C", "A"))
+        if fast:
             loops.draw_constant(out, cells.astype(kind, copy=False), uniform, inverse, matrix.cells)
         else:
-            out[:] = matrix.draw(cells, uniform.copy())
+            out[:] = matrix.draw(cells, uniform)
 
 
 def _uniform(stream: npt.NDArray[np.uint8], offset: int, width: int) -> Codes:
     """The little-endian integers in columns [offset, offset + width) of the stream."""
     if width == 6:
-        low, high = _uniform(stream, offset, 4), _uniform(stream, offset + 4, 2)
-        return np.asarray(low | high.astype(np.uint64) << np.uint64(32))
+        return _long(_uniform(stream, offset, 4), _uniform(stream, offset + 4, 2))
     if not (width and len(stream)):
         return np.zeros(len(stream), f"<u{width or 1}")
-    if not stream.flags.c_contiguous:  # all people's bytes of a draw stand together
-        return stream.T[offset : offset + width].reshape(-1).view(f"<u{width}")
     return np.ndarray(len(stream), f"<u{width}", stream, offset, stream.strides[:1])
+
+
+def _long(low: Codes, high: Codes) -> Codes:
+    """Integers of six bytes."""
+    return np.asarray(low | high.astype(np.uint64) << np.uint64(32))
 
 
 def _joined(batches: Sequence[Batch]) -> Batch:

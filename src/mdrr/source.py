@@ -35,11 +35,22 @@ def _zeros(count: int) -> bytes | memoryview:
     return _ZEROS[:count] if count <= len(_ZEROS) else bytes(count)
 
 
-class SystemSource:
-    """The system's CSPRNG; large requests expand a fresh 256-bit system key with AES-CTR.
+class Keystream:
+    """AES-256 in counter mode under a key: as many bytes as are wanted, one after the other.
 
     It is the counter mode inside GCM, which begins at 2: OpenSSL's is faster than the plain one.
     """
+
+    def __init__(self, key: bytes) -> None:
+        self._cipher = Cipher(algorithms.AES(key), modes.GCM(bytes(12))).encryptor()
+
+    def fill(self, room: Any, /) -> None:
+        """Put the next bytes into a `bytearray` or an array of bytes."""
+        self._cipher.update_into(_zeros(len(room)), room)
+
+
+class SystemSource:
+    """The system's CSPRNG; large requests expand a fresh 256-bit system key with AES-CTR."""
 
     def read(self, count: int, /) -> bytes:
         """The next `count` bytes."""
@@ -52,8 +63,11 @@ class SystemSource:
         if len(room) <= _DIRECT:
             memoryview(room)[:] = os.urandom(len(room))
         else:
-            stream = Cipher(algorithms.AES(os.urandom(32)), modes.GCM(bytes(12))).encryptor()
-            stream.update_into(_zeros(len(room)), room)
+            self.stream().fill(room)
+
+    def stream(self) -> Keystream:
+        """Bytes under a fresh key, for work that takes many of them in turn."""
+        return Keystream(os.urandom(32))
 
     def __repr__(self) -> str:
         return "SystemSource()"
