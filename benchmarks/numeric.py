@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import mdrr
-from mdrr.estimation import bayesian_update, invert, nearest
-from mdrr.estimation.update import smoothed_update
+from mdrr.estimation.invert import invert
+from mdrr.estimation.project import nearest
+from mdrr.estimation.update import bayesian_update, smoothed_update
 from mdrr.matrix import Matrix, banded_matrix, constant_matrix
 from mdrr.numeric import mean, quantiles
 

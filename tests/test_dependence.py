@@ -13,17 +13,8 @@ from scipy.stats import binom
 from scipy.stats.contingency import association
 
 from mdrr.datasets import adult, adult_domain
-from mdrr.dependence import (
-    Dependences,
-    covariance,
-    cramers_v,
-    debiased,
-    dependences,
-    from_codes,
-    from_tables,
-    measured,
-    pearson,
-)
+from mdrr.dependence import Dependences, dependences, from_codes, from_tables
+from mdrr.dependence.association import cramers_v, debiased, measured, pearson
 from mdrr.dependence.noise import NoisyTable, noisy_pair
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
@@ -217,7 +208,7 @@ def test_covariances_are_debiased_and_attenuated_as_proposition_1_says(apart):
     domain, n = scored(4), 60_000
     truth = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(4, 3)
     design = independent(domain, p=0.6) if apart else clustered(domain, [["o0", "n"]], p=0.6)
-    wanted = covariance(truth, *(a.scores for a in domain.attributes))
+    wanted = measured(truth, *domain.attributes, "covariance")
     tally = reported(records(truth, n, 5), design, 5)
     found = dependences(tally, design, measure="covariance")
     x, y = (np.asarray(a.scores) for a in domain.attributes)

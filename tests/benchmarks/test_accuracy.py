@@ -20,7 +20,7 @@ from benchmarks.peers.ibu import ibu
 
 import mdrr
 from benchmarks import runner
-from mdrr.estimation import nearest
+from mdrr.estimation.project import nearest
 from mdrr.estimation.unbiased import unbiased
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_codes

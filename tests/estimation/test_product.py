@@ -5,7 +5,8 @@ import pytest
 
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.errors import EstimateError, TallyError
-from mdrr.estimation import estimate, invert, product
+from mdrr.estimation import estimate, product
+from mdrr.estimation.invert import invert
 from mdrr.estimation.project import clip_rescale, nearest
 from mdrr.estimation.update import bayesian_update
 from mdrr.matrix import constant_matrix, dense_matrix

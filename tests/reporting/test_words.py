@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mdrr
-from mdrr.estimation import Estimate, ProductJoint
-from mdrr.estimation.joint import Factor
+from mdrr.estimation import Estimate
+from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.reporting.words import (
     design_words,
     made_words,

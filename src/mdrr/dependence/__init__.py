@@ -1,13 +1,7 @@
 """How strongly attributes go together, pair by pair, and how sure that is (section 4)."""
 
 from mdrr.dependence.association import MEASURES as MEASURES
-from mdrr.dependence.association import Measure as Measure
-from mdrr.dependence.association import covariance as covariance
-from mdrr.dependence.association import cramers_v as cramers_v
-from mdrr.dependence.association import debiased as debiased
 from mdrr.dependence.association import measure_of as measure_of
-from mdrr.dependence.association import measured as measured
-from mdrr.dependence.association import pearson as pearson
 from mdrr.dependence.noise import NoisyTable as NoisyTable
 from mdrr.dependence.sources import dependences as dependences
 from mdrr.dependence.sources import from_codes as from_codes

@@ -65,15 +65,6 @@ def pearson(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike) -
     return scored(moments(shares_of(table), rows, columns), 0.0, "pearson")
 
 
-def covariance(table: npt.ArrayLike, rows: npt.ArrayLike, columns: npt.ArrayLike) -> float:
-    """|Cov| of a two-way table whose categories stand for numbers (Proposition 1's measure).
-
-    >>> covariance([[1, 0], [0, 1]], [0, 1], [0, 5])
-    1.25
-    """
-    return abs(moments(shares_of(table), rows, columns).covariance)
-
-
 def measured(
     table: npt.ArrayLike, first: Attribute, second: Attribute, measure: Measure = "auto"
 ) -> float:
@@ -81,7 +72,7 @@ def measured(
     chosen = measure_of(first, second, measure)
     if chosen == "cramers_v":
         return cramers_v(table)
-    return (pearson if chosen == "pearson" else covariance)(table, first.scores, second.scores)
+    return scored(moments(shares_of(table), first.scores, second.scores), 0.0, chosen)
 
 
 def debiased(

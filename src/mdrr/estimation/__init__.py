@@ -11,50 +11,15 @@ from mdrr.design import Design
 from mdrr.errors import EstimateError, did_you_mean
 from mdrr.estimation.adjust import adjust
 from mdrr.estimation.auto import auto
-from mdrr.estimation.evidence import Evidence
-from mdrr.estimation.invert import dispersion, invert
-from mdrr.estimation.joint import Joint, ProductJoint
 from mdrr.estimation.latent import latent
-from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.pairwise import correspondence, pairwise
 from mdrr.estimation.product import product
-from mdrr.estimation.project import clip_rescale, nearest, project
-from mdrr.estimation.raking import Adjustment, rake
-from mdrr.estimation.result import Estimate
-from mdrr.estimation.table import Count, Table
-from mdrr.estimation.unbiased import unbiased
-from mdrr.estimation.update import Update, bayesian_update
+from mdrr.estimation.raking import Adjustment as Adjustment
+from mdrr.estimation.result import Estimate as Estimate
+from mdrr.estimation.table import Count as Count
+from mdrr.estimation.table import Table as Table
 from mdrr.plausibility import doubts
 from mdrr.tallies import Tally
-
-__all__ = [
-    "METHODS",
-    "Adjustment",
-    "Count",
-    "Estimate",
-    "Evidence",
-    "Joint",
-    "MixtureJoint",
-    "ProductJoint",
-    "Table",
-    "Update",
-    "adjust",
-    "auto",
-    "bayesian_update",
-    "clip_rescale",
-    "correspondence",
-    "dispersion",
-    "estimate",
-    "estimator",
-    "invert",
-    "latent",
-    "nearest",
-    "pairwise",
-    "product",
-    "project",
-    "rake",
-    "unbiased",
-]
 
 METHODS: dict[str, Callable[..., Estimate]] = {
     "product": product,

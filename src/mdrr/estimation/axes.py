@@ -39,17 +39,14 @@ _MOST = 1.0
 class Interactions:
     """Unbiased interactions of all pairs as one symmetric matrix, a block per pair.
 
-    Arguments:
-        values: Δ of every pair divided by v, zero where nobody reported both, and where both are
-            public: that table is known, and axes need not explain it.
-        precision: 1/v of every pair of attributes, zero likewise; v is the variance of one
-            interaction, of which a pair has (r−1)(s−1).
-        starts: where each attribute's rows begin, and the end.
+    v is the variance of one interaction, of which a pair has (r−1)(s−1). Both matrices are zero
+    where nobody reported both attributes, and where both are public: that table is known, and axes
+    need not explain it.
     """
 
-    values: Array
-    precision: Array
-    starts: tuple[int, ...]
+    values: Array  # Δ/v of every pair
+    precision: Array  # 1/v of every pair of attributes
+    starts: tuple[int, ...]  # where each attribute's rows begin, and the end
 
     @property
     def parts(self) -> list[slice]:

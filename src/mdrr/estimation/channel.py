@@ -18,7 +18,16 @@ import numpy.typing as npt
 
 from mdrr.design import Cluster, Design
 from mdrr.errors import EstimateError
-from mdrr.estimation.kernel import SMALL, add_cells, back, in_parts, multiply_cells, through
+from mdrr.estimation.kernel import (
+    SMALL,
+    add_cells,
+    back,
+    expect,
+    expect_cells,
+    in_parts,
+    multiply_cells,
+    through,
+)
 from mdrr.groups import Group
 from mdrr.matrix import Array, Constant, Public
 from mdrr.tallies import Tally
@@ -30,20 +39,16 @@ _MOST_ENTRIES = 2**26
 class Seen:
     """Distinct codes that were reported, and what each says about a class.
 
-    Arguments:
-        rows: `(cells, a)`, the cells that matter: places in the attributes' stacked tables, whose
-            product is φ. Where a cell has fewer attributes than others, of a row of ones below
-            them. The cells are the reported ones for constant matrices, all cells otherwise.
-        floor: o of each code, `(u,)`.
-        first: for each code the first of the cells that it may come from, `(u,)`.
-        entries: s for those cells, code after code; `ends` says where each code's end.
+    `rows` are the cells that matter, the reported ones for constant matrices, else all: places in
+    the attributes' stacked tables, whose product is φ. Where a cell has fewer attributes than
+    others, the place is that of a row of ones below them.
     """
 
-    rows: npt.NDArray[np.int32]
-    floor: Array
-    first: npt.NDArray[np.int64]
-    entries: Array
-    ends: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int32]  # (cells, a)
+    floor: Array  # o of each code, (u,)
+    first: npt.NDArray[np.int64]  # the first of the cells that each code may come from, (u,)
+    entries: Array  # s for those cells, code after code
+    ends: npt.NDArray[np.int64]  # where each code's entries end
 
     def likelihood(self, tables: Array) -> tuple[Array, Array]:
         """φ at the cells that matter, `(cells, Z)`, and P(y | z) at the codes seen, `(u, Z)`."""
@@ -73,6 +78,12 @@ class Stack:
     counts: Array
     seen: Seen
 
+    def expect(
+        self, start: int, stop: int, like: Array, weights: Array, tallied: Array, sizes: Array
+    ) -> float:
+        """The E-step over a slice of the reports, by codes: see `kernel.expect`."""
+        return expect(self.codes, self.counts, start, stop, like, weights, tallied, sizes)
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -85,6 +96,13 @@ class Cells:
     counts: Array
     signal: Array
     floor: Array
+
+    def expect(
+        self, start: int, stop: int, tables: Array, weights: Array, sums: Array, sizes: Array
+    ) -> float:
+        """The whole EM pass over a slice of the reports: see `kernel.expect_cells`."""
+        seen = (self.rows, self.counts, self.signal, self.floor)
+        return expect_cells(*seen, start, stop, tables, weights, sums, sizes)
 
 
 _Part = tuple[Group, Sequence[Cluster]]

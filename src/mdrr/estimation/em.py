@@ -16,7 +16,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.estimation.channel import Cells, Stack, stacks
-from mdrr.estimation.kernel import expect, expect_cells, in_parts
+from mdrr.estimation.kernel import in_parts
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.matrix import Array
 from mdrr.tallies import Away, Tally
@@ -107,59 +107,28 @@ def _visit(
     stack: Stack | Cells | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
     """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
-    if isinstance(stack, Cells):
-        return _visit_cells(stack, tables, weights, sums, sizes)
-    if not isinstance(stack, Stack):  # asking whether it is Away, a protocol, takes long
-        return _visit_away(stack, tables, weights, sums, sizes)
-    phi, like = stack.seen.likelihood(tables)
+    if not isinstance(stack, Stack | Cells):  # asking whether it is Away, a protocol, takes long
+        found = stack.add_up(_visited, (tables, weights, sums is not None))
+        if sums is not None:
+            sizes += found[1 : 1 + len(sizes)]
+            sums += found[1 + len(sizes) :].reshape(sums.shape)
+        return float(found[0])
+    phi, like = stack.seen.likelihood(tables) if isinstance(stack, Stack) else (tables, tables)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
         tallied, counted = np.zeros_like(like), np.zeros_like(weights)
-        value = expect(stack.codes, stack.counts, start, stop, like, weights, tallied, counted)
+        value = stack.expect(start, stop, like, weights, tallied, counted)
         return value, tallied, counted
 
     parts = in_parts(len(stack.counts), part)
     if sums is not None:
         tallied = sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)
-        stack.seen.collect(phi, like, tallied, sums)
+        if isinstance(stack, Stack):
+            stack.seen.collect(phi, like, tallied, sums)
+        else:
+            sums += tallied
     return sum(p[0] for p in parts)
-
-
-def _visit_cells(
-    cells: Cells, tables: Array, weights: Array, sums: Array | None, sizes: Array
-) -> float:
-    def part(start: int, stop: int) -> tuple[float, Array, Array]:
-        added, counted = np.zeros_like(tables), np.zeros_like(weights)
-        value = expect_cells(
-            cells.rows,
-            cells.counts,
-            start,
-            stop,
-            tables,
-            cells.signal,
-            cells.floor,
-            weights,
-            added,
-            counted,
-        )
-        return value, added, counted
-
-    parts = in_parts(len(cells.counts), part)
-    if sums is not None:
-        sums += sum((p[1] for p in parts[1:]), parts[0][1])
-        sizes += sum(p[2] for p in parts)
-    return sum(p[0] for p in parts)
-
-
-def _visit_away(
-    away: Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
-) -> float:
-    found = away.add_up(_visited, (tables, weights, sums is not None))
-    if sums is not None:
-        sums += found[1 + len(sizes) :].reshape(sums.shape)
-        sizes += found[1 : 1 + len(sizes)]
-    return float(found[0])
 
 
 def _visited(tally: Tally, design: Design, state: tuple[Array, Array, bool]) -> Array:

@@ -29,12 +29,7 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The tables that reports under a design give without bias, each computed once.
-
-    Arguments:
-        tally: the reports, at least one.
-        design: how they were made.
-    """
+    """The tables that reports under a design give without bias, each computed once."""
 
     tally: Tally
     design: Design

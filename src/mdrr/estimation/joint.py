@@ -30,27 +30,21 @@ class Joint(Protocol):
     @property
     def domain(self) -> Domain:
         """Over what."""
-        ...
 
     def table(self, names: Sequence[str], /) -> Array:
         """The probabilities of the combinations of some attributes, axes in the order given."""
-        ...
 
     def mass(self, query: Query, /) -> float:
         """The probability of a set of combinations."""
-        ...
 
     def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
         """Codes of n records drawn from it, one column per attribute."""
-        ...
 
     def combinations(self) -> tuple[Columns, Array]:
         """Every combination of positive probability, as code columns, and its probability."""
-        ...
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Everything it is made of, to be saved."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +92,15 @@ class ProductJoint:
 
     def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
         """Each factor is drawn on its own."""
+        return self._columns([draw_cells(f.values.ravel(), n, rng) for f in self.factors])
+
+    def _columns(self, cells: Sequence[npt.NDArray[np.int64]]) -> Columns:
+        """Codes of the attributes, from the cells of each factor."""
         columns: dict[str, npt.NDArray[Any]] = {}
-        for factor in self.factors:
-            cells = draw_cells(factor.values.ravel(), n, rng)
-            codes = np.unravel_index(cells, factor.values.shape)
-            columns.update(zip(factor.names, codes, strict=True))
+        for factor, each in zip(self.factors, cells, strict=True):
+            columns.update(
+                zip(factor.names, np.unravel_index(each, factor.values.shape), strict=True)
+            )
         return typed([columns[name] for name in self.domain.names], self.domain)
 
     def combinations(self) -> tuple[Columns, Array]:
@@ -115,14 +113,11 @@ class ProductJoint:
                 "write out; ask for tables or counts, or draw records with .sample(n)"
             )
         grids = np.unravel_index(np.arange(count), [len(support) for support in supports])
-        columns: dict[str, npt.NDArray[Any]] = {}
+        cells = [support[at] for support, at in zip(supports, grids, strict=True)]
         probability = np.ones(count)
-        for factor, support, at in zip(self.factors, supports, grids, strict=True):
-            cells = support[at]
-            probability *= factor.values.ravel()[cells]
-            codes = np.unravel_index(cells, factor.values.shape)
-            columns.update(zip(factor.names, codes, strict=True))
-        return typed([columns[name] for name in self.domain.names], self.domain), probability
+        for factor, each in zip(self.factors, cells, strict=True):
+            probability *= factor.values.ravel()[each]
+        return self._columns(cells), probability
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Every factor's attributes, as places in the domain, and its values."""

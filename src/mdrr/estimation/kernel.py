@@ -148,11 +148,11 @@ def add_cells(out: Any, values: Any, rows: Any) -> None:
 def expect_cells(
     rows: Any,
     counts: Any,
+    signal: Any,
+    floor: Any,
     start: int,
     stop: int,
     tables: Any,
-    signal: Any,
-    floor: Any,
     weights: Any,
     sums: Any,
     sizes: Any,

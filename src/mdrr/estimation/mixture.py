@@ -31,17 +31,11 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Pinned:
-    """Records with some answers known.
+    """Records with some answers known."""
 
-    Arguments:
-        places: which attributes, increasing.
-        codes: their categories, `unsigned (k, places)`.
-        shares: `(k, Z)`, the probability of each record together with each class.
-    """
-
-    places: tuple[int, ...]
-    codes: npt.NDArray[Any]
-    shares: Array
+    places: tuple[int, ...]  # which attributes, increasing
+    codes: npt.NDArray[Any]  # their categories, unsigned (k, places)
+    shares: Array  # (k, Z), the probability of each record together with each class
 
     @cached_property
     def weights(self) -> Array:
@@ -53,12 +47,6 @@ class Pinned:
 class MixtureJoint:
     """x ~ Σ_z w_z Π_j θ_zj(x_j) + Σ_iz s_iz 1[x agrees with record i] Π_{j not pinned} θ_zj(x_j).
 
-    Arguments:
-        domain: over what.
-        weights: w, `(Z,)`.
-        tables: θ, one `(r_j, Z)` array per attribute, every column summing to 1.
-        pinned: records with some answers known. Weights and shares sum to 1.
-
     Example:
         >>> from mdrr.domain import Attribute
         >>> d = Domain((Attribute("a", ("x", "y")), Attribute("b", ("x", "y"))))
@@ -69,8 +57,8 @@ class MixtureJoint:
     """
 
     domain: Domain
-    weights: Array
-    tables: tuple[Array, ...]
+    weights: Array  # w, (Z,); all weights and shares together sum to 1
+    tables: tuple[Array, ...]  # θ, one (r_j, Z) array per attribute, every column summing to 1
     pinned: tuple[Pinned, ...] = ()
 
     def __post_init__(self) -> None:

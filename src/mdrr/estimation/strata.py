@@ -33,25 +33,21 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """The k combinations of public answers that were reported.
-
-    Arguments:
-        evidence: the reports.
-        places: the public attributes' places in the domain.
-        codes: their categories, `(k, places)`, in lexicographic order.
-        shares: n_g/n, `(k,)`.
-        of: the stratum of each distinct report, one array per questionnaire.
-    """
+    """The k combinations of public answers that were reported."""
 
     evidence: Evidence
-    places: tuple[int, ...]
-    codes: npt.NDArray[np.int64]
-    shares: Array
-    of: tuple[npt.NDArray[np.int64], ...]
+    places: tuple[int, ...]  # the public attributes' places in the domain
+    codes: npt.NDArray[np.int64]  # their categories, (k, places), in lexicographic order
+    shares: Array  # n_g/n, (k,)
+    of: tuple[npt.NDArray[np.int64], ...]  # each distinct report's stratum, by questionnaire
 
     @property
     def _domain(self) -> Domain:
         return self.evidence.design.domain
+
+    @property
+    def _private(self) -> list[int]:
+        return [j for j in range(len(self._domain)) if j not in self.places]
 
     def find(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The stratum of some combinations of public answers, `(k, places)` to `(k,)`."""
@@ -124,9 +120,9 @@ class Strata:
 
     def spread(self, joint: MixtureJoint) -> MixtureJoint:
         """A joint over the merged domain as one over the domain itself."""
-        k, private = len(self.shares), [j for j, a in enumerate(self._attributes) if not a.public]
+        k, private = len(self.shares), self._private
         last = len(private)
-        tables: list[Array] = [np.zeros(0)] * len(self._attributes)
+        tables: list[Array] = [np.zeros(0)] * len(self._domain)
         for at, j in enumerate(private):
             tables[j] = joint.tables[at]
         strata = joint.tables[last]
@@ -158,13 +154,9 @@ class Strata:
         strata = np.zeros((max(len(self.shares), 2), len(weights)))
         strata[of] = group.shares / np.maximum(weights, _LEAST)
         strata[-1] += np.maximum(1 - strata.sum(axis=0), 0.0)
-        tables = [t for t, a in zip(joint.tables, self._attributes, strict=True) if not a.public]
+        tables = [joint.tables[j] for j in self._private]
         domain = self.merged.design.domain
         return MixtureJoint(domain, weights / weights.sum(), (*tables, strata))
-
-    @property
-    def _attributes(self) -> tuple[Attribute, ...]:
-        return self._domain.attributes
 
     def _typed(self, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.unsignedinteger]:
         return codes.astype(smallest_unsigned(max(self._domain.shape)))

@@ -75,19 +75,12 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Unbiased:
-    """The unbiased table of some attributes, pooled over the questionnaires that ask them all.
+    """The unbiased table of some attributes, pooled over the questionnaires that ask them all."""
 
-    Arguments:
-        names: the attributes, one axis each.
-        views: what each questionnaire says.
-        shares: the pooling weights, from the design and the numbers of people only.
-        people: how many people reported in all.
-    """
-
-    names: tuple[str, ...]
-    views: tuple[View, ...]
-    shares: tuple[float, ...]
-    people: int
+    names: tuple[str, ...]  # one axis each
+    views: tuple[View, ...]  # what each questionnaire says
+    shares: tuple[float, ...]  # the pooling weights, from the design and numbers of people only
+    people: int  # how many reported in all
 
     @cached_property
     def values(self) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array
+from mdrr.matrix import Array, Through
 
 STRENGTHS = (0.0, 1 / 256, 1 / 64, 1 / 16, 1 / 4)
 """The strengths of smoothing that are tried."""
@@ -39,7 +39,7 @@ class Channel(Protocol):
 class Stacked:
     """The channel of people of whom a share each reported through one of several."""
 
-    axes: Sequence[Channel]
+    axes: Sequence[Through]
     shares: Sequence[float]
 
     @property
@@ -54,7 +54,7 @@ class Stacked:
 
     def backward(self, values: Array) -> Array:
         """Each channel's part of the values, taken back and added up."""
-        ends = np.cumsum([len(axis.forward(np.ones(self.cells))) for axis in self.axes])[:-1]
+        ends = np.cumsum([axis.outcomes for axis in self.axes])[:-1]
         parts = zip(self.axes, self.shares, np.split(values, ends), strict=True)
         return np.asarray(sum(w * axis.backward(part) for axis, w, part in parts))
 
