@@ -94,12 +94,7 @@ class Assisted:
 
 
 def assisted(model: Tables, evidence: Evidence) -> Assisted:
-    """Draw a model's tables towards the unbiased ones, singles first; pairs keep their margins.
-
-    Arguments:
-        model: proper tables of all single attributes and of pairs.
-        evidence: what the reports say.
-    """
+    """Draw a model's proper tables towards the unbiased ones: singles, then pairs with them."""
     tables: dict[Names, Array] = {}
     weights: dict[Names, float] = {}
     for width in (1, 2):

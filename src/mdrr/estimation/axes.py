@@ -119,12 +119,8 @@ def fit_axes(
     square, Δ(1 − v/2Δ²): the mean-field variance is too small, and a little noise in every cell
     costs more than it brings.
 
-    Arguments:
-        seen: the interactions.
-        margins: every attribute's distribution m.
-        axes: at most how many; what noise explains vanishes.
-        passes: the most passes over the attributes; with very many categories fewer.
-        tolerance: stop when no loading moves further than this.
+    `margins` are every attribute's m. It stops after so many passes over the attributes (fewer with
+    very many categories), or when no loading moves further than the tolerance.
     """
     flat = np.maximum(np.concatenate(margins), _LEAST)
     start = leading(seen, flat, axes)

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from mdrr.domain import Domain
 from mdrr.estimation.em import random_start
-from mdrr.estimation.kernel import LEAST, compare, longer
+from mdrr.estimation.kernel import LEAST, add_cells, add_pairs, compare, grow, longer
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
 from mdrr.estimation.strata import Strata
 from mdrr.matrix import Array
@@ -76,12 +75,7 @@ def from_tables(
 ) -> Carried:
     """A joint with the given pair tables, made of classes alone, or of classes within strata.
 
-    Arguments:
-        domain: over what.
-        margins: every attribute's distribution.
-        targets: tables of pairs of attributes, all with those margins.
-        seed: for the random starts.
-        strata: the combinations of public answers, if any; their shares are kept exactly.
+    All tables have the given margins; the shares of strata are kept exactly.
     """
     singles = [margins[name] for name in domain.names]
     if len(domain) == 1:
@@ -131,136 +125,78 @@ def _climbed(
     joint: MixtureJoint, blocks: _Blocks, sweeps: int, strata: Strata | None = None
 ) -> Carried:
     """EM with longer steps, as long as they bring the tables nearer; strata keep their shares."""
-    records = _Records.make(joint, blocks)
+    weights, theta = joint.weights, np.concatenate(joint.tables)
     of = None if strata is None else np.concatenate(strata.within(joint.pinned))
-    weights, theta, shares = joint.weights, np.concatenate(joint.tables), records.shares
+    groups = [_Records.make(group, blocks) for group in joint.pinned]
+    shares = np.concatenate([np.zeros((0, len(weights))), *(g.shares for g in joint.pinned)])
+    ends = np.cumsum([len(group.codes) for group in joint.pinned])[:-1]
+    each = list(zip(groups, np.split(shares, ends), strict=True)) if groups else []
     distance, stride, done = np.inf, 1.0, 0
     while True:
-        totals = records.totals(theta, shares)
-        model = (theta * weights) @ theta.T + records.tables(totals, shares)
+        totals = [records.totals(theta, part) for records, part in each]
+        model = (theta * weights) @ theta.T
+        for (records, part), total in zip(each, totals, strict=True):
+            model += records.tables(total, part)
         before, distance = distance, compare(model, blocks.wanted) / (4 * blocks.pairs)
         if distance < 1e-5 or done == sweeps:
             break
         stride = min(stride * 1.2, _STRIDE) if distance < before else 1.0
         ratio = model  # `compare` has put it there
         pulled = ratio @ theta
-        gained = weights * theta * pulled + records.gained(theta, ratio, totals)
+        gained = weights * theta * pulled
+        for (records, _), total in zip(each, totals, strict=True):
+            gained += theta * records.gained(ratio, total)
         grown = (theta * pulled).sum(axis=0) / (2 * blocks.pairs)
         weights = weights * grown**stride
-        shares = shares * (records.grown(theta, ratio) / blocks.pairs) ** stride
+        for records, part in each:
+            part *= (records.grown(theta, ratio) / blocks.pairs) ** stride
         if strata is None or of is None:
-            total = float(weights.sum() + shares.sum())
-            weights, shares = weights / total, shares / total
+            whole = float(weights.sum() + shares.sum())
+            weights = weights / whole
+            shares /= whole
         else:
-            shares = strata.scaled(of, shares)
+            shares[:] = strata.scaled(of, shares)
         theta = longer(theta, gained, stride, blocks.starts)
         done += 1
     tables = tuple(np.split(theta, blocks.starts[1:-1]))
-    pinned = records.pinned(shares)
+    pinned = tuple(Pinned(r.pinned.places, r.pinned.codes, part) for r, part in each)
     return Carried(MixtureJoint(joint.domain, weights, tables, pinned), distance, done)
 
 
 @dataclass(frozen=True, eq=False)
 class _Records:
-    """All records of a joint, in groups g with the same attributes pinned.
+    """A joint's records with the same attributes pinned; C categories in all, Z classes."""
 
-    Arguments:
-        groups: as they stand in the joint.
-        group: which group each record is in, `(k,)`.
-        known: which categories are of pinned attributes, `(g, C)`.
-        hot: `(k, g·C)`, 1 at every record's pinned categories, in its own group's columns.
-        pairs: of every record and pair of its pinned attributes, the record and the two categories.
-    """
-
-    groups: tuple[Pinned, ...]
-    group: npt.NDArray[np.int64]
-    known: npt.NDArray[np.bool_]
-    hot: sparse.csr_array
-    pairs: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
-    shares: Array
+    pinned: Pinned
+    rows: npt.NDArray[np.int64]  # (k, places), where each record's categories stand among all
+    known: npt.NDArray[np.bool_]  # (C,), which categories are of pinned attributes
 
     @classmethod
-    def make(cls, joint: MixtureJoint, blocks: _Blocks) -> _Records:
-        size = len(blocks.of)
-        whose, columns, firsts, seconds, holders = [], [], [], [], []
-        begun = 0
-        for g, group in enumerate(joint.pinned):
-            rows = group.codes.astype(np.int64) + blocks.starts[list(group.places)]
-            records = begun + np.arange(len(rows))
-            begun += len(rows)
-            for a in range(rows.shape[1]):
-                whose.append(records)
-                columns.append(rows[:, a] + g * size)
-                for b in range(a):
-                    holders.append(records)
-                    firsts.append(rows[:, a])
-                    seconds.append(rows[:, b])
-        sizes = [len(group.codes) for group in joint.pinned]
-        known = [np.isin(blocks.of, group.places) for group in joint.pinned]
-        flat = _joined(columns)
-        shape = (begun, len(joint.pinned) * size)
-        empty = np.zeros((0, len(joint.weights)))
-        return cls(
-            joint.pinned,
-            np.repeat(np.arange(len(sizes)), sizes),
-            np.array(known, dtype=np.bool_).reshape(len(sizes), size),
-            sparse.csr_array((np.ones(len(flat)), (_joined(whose), flat)), shape=shape),
-            (_joined(holders), _joined(firsts), _joined(seconds)),
-            np.concatenate([group.shares for group in joint.pinned]) if sizes else empty,
-        )
-
-    def _masses(self, shares: Array) -> Array:
-        """The mass of every group in every class, `(g, Z)`."""
-        starts = np.searchsorted(self.group, np.arange(len(self.groups)))
-        return np.asarray(np.add.reduceat(shares, starts))
+    def make(cls, group: Pinned, blocks: _Blocks) -> _Records:
+        rows = group.codes.astype(np.int64) + blocks.starts[list(group.places)]
+        return cls(group, rows, np.isin(blocks.of, group.places))
 
     def totals(self, theta: Array, shares: Array) -> Array:
-        """The mass of every category in every class, group by group: `(g, C, Z)`."""
-        if not self.groups:
-            return np.zeros((0, *theta.shape))
-        held = np.asarray(self.hot.T @ shares).reshape(len(self.groups), *theta.shape)
-        free = theta * self._masses(shares)[:, None, :]
-        return np.where(self.known[:, :, None], held, free)
+        """The mass of every category in every class, `(C, Z)`."""
+        held = np.zeros_like(theta)
+        add_cells(held, shares, self.rows)
+        return np.where(self.known[:, None], held, theta * shares.sum(axis=0))
 
     def tables(self, totals: Array, shares: Array) -> Array:
         """The records' part of all pair tables, `(C, C)`."""
-        size = self.known.shape[1]
-        if not self.groups:
-            return np.zeros((size, size))
-        masses = np.maximum(self._masses(shares), LEAST)[:, None, :]
-        tables = (totals / masses) @ totals.transpose(0, 2, 1)
-        tables[self.known[:, :, None] & self.known[:, None, :]] = 0.0
-        holders, firsts, seconds = self.pairs
-        each = shares.sum(axis=1)[holders]
-        both = np.bincount(firsts * size + seconds, each, size * size).reshape(size, size)
-        return np.asarray(tables.sum(axis=0) + both + both.T)
+        tables = (totals / np.maximum(shares.sum(axis=0), LEAST)) @ totals.T
+        tables[np.ix_(self.known, self.known)] = 0.0
+        add_pairs(tables, shares.sum(axis=1), self.rows)
+        return np.asarray(tables)
 
-    def gained(self, theta: Array, ratio: Array, totals: Array) -> Array:
-        """What the records add to the classes' distributions, `(C, Z)`."""
-        if not self.groups:
-            return np.zeros_like(theta)
-        pulled = np.where(self.known[:, :, None], 0.0, ratio @ totals)
-        return np.asarray(theta * pulled.sum(axis=0))
+    def gained(self, ratio: Array, totals: Array) -> Array:
+        """By what the records multiply the classes' distributions, `(C, Z)`."""
+        return np.where(self.known[:, None], 0.0, ratio @ totals)
 
     def grown(self, theta: Array, ratio: Array) -> Array:
         """By how much each record's share in each class grows, summed over pairs: `(k, Z)`."""
-        if not self.groups:
-            return np.zeros((0, theta.shape[1]))
-        free = np.where(self.known[:, :, None], 0.0, theta)
+        free = np.where(self.known[:, None], 0.0, theta)
         toward = ratio @ free
-        holders, firsts, seconds = self.pairs
-        pinned = np.bincount(holders, ratio[firsts, seconds], len(self.group))
-        grown = np.asarray(self.hot @ toward.reshape(-1, theta.shape[1]))
-        grown += pinned[:, None]
-        grown += ((free * toward).sum(axis=1) / 2)[self.group]
+        grown = np.empty((len(self.rows), theta.shape[1]))
+        grow(grown, toward, (free * toward).sum(axis=0) / 2, ratio, self.rows)
         return grown
-
-    def pinned(self, shares: Array) -> tuple[Pinned, ...]:
-        """The groups with new shares."""
-        ends = np.cumsum([len(group.codes) for group in self.groups])[:-1]
-        parts = zip(self.groups, np.split(shares, ends), strict=True) if self.groups else ()
-        return tuple(Pinned(group.places, group.codes, part) for group, part in parts)
-
-
-def _joined(parts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -71,15 +71,8 @@ def rake_away(
     """Algorithm 2 over reports to one questionnaire: the factors, and why it stopped.
 
     One pass adds up the weights in the cells of a block of margins, which are then scaled one after
-    the other here, as `rake` would.
-
-    Arguments:
-        away: the reports.
-        clusters: which clusters each target is about.
-        targets: the wanted distribution of each, `(s,)`, summing to 1.
-        sizes: how many codes each cluster has.
-        tolerance: stop when no margin is further than this from its target before a sweep's end.
-        sweeps: stop after so many sweeps.
+    the other here, as `rake` would. Each target is about some clusters together; `sizes` says how
+    many codes each cluster has. The other arguments are those of `rake`.
     """
     check_stop(tolerance, sweeps)
     values = [np.ones(len(target)) for target in targets]

@@ -144,6 +144,32 @@ def add_cells(out: Any, values: Any, rows: Any) -> None:
                 out[row, z] += values[i, z]
 
 
+@njit(nogil=True, cache=True)
+def add_pairs(out: Any, values: Any, rows: Any) -> None:
+    """out[rows[i, a], rows[i, b]] ← that + values[i]: cells added up by each pair of categories."""
+    for i in range(rows.shape[0]):
+        for a in range(rows.shape[1]):
+            for b in range(rows.shape[1]):
+                if a != b:
+                    out[rows[i, a], rows[i, b]] += values[i]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def grow(out: Any, toward: Any, half: Any, ratio: Any, rows: Any) -> None:
+    """out[i] ← half + Σ_a toward[rows[i, a]] + Σ_{a > b} ratio[rows[i, a], rows[i, b]]."""
+    for i in range(rows.shape[0]):
+        pairs = 0.0
+        for a in range(rows.shape[1]):
+            for b in range(a):
+                pairs += ratio[rows[i, a], rows[i, b]]
+        for z in range(out.shape[1]):
+            out[i, z] = half[z] + pairs
+        for a in range(rows.shape[1]):
+            row = rows[i, a]
+            for z in range(out.shape[1]):
+                out[i, z] += toward[row, z]
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def expect_cells(
     rows: Any,
@@ -161,19 +187,23 @@ def expect_cells(
 
     `rows: (k, a)` points into `tables: (Σr, Z)`, the distributions of all attributes stacked. With
     φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and w_z·s·φ_z over it is added to `sums`
-    at each of its attributes' categories. `signal` and `floor` are s and o of every report.
+    at each of its attributes' categories. `signal` and `floor` are s and o of every report. Reports
+    stand in order, so that many begin as the one before them: that part of φ is not computed again.
     """
     classes = weights.shape[0]
     attributes = rows.shape[1]
-    truth = np.empty(classes)
+    within = np.empty((attributes + 1, classes))
+    within[0] = weights
+    truth = within[attributes]
     log_likelihood = 0.0
     for i in range(start, stop):
-        for z in range(classes):
-            truth[z] = weights[z]
-        for j in range(attributes):
+        same = 0
+        while i > start and same < attributes - 1 and rows[i, same] == rows[i - 1, same]:
+            same += 1
+        for j in range(same, attributes):
             row = rows[i, j]
             for z in range(classes):
-                truth[z] *= tables[row, z]
+                within[j + 1, z] = within[j, z] * tables[row, z]
         total = 0.0
         for z in range(classes):
             total += truth[z]

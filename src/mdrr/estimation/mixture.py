@@ -155,15 +155,16 @@ class MixtureJoint:
             if places.isdisjoint(group.places):
                 weights = weights + group.weights
                 continue
-            inside: Array = np.ones((1, 1))
+            codes, inside = group.codes, group.shares
             for term in query.terms:
-                known = [self.domain.index(n) for n in term.names]
-                at = tuple(
-                    group.codes[:, group.places.index(j)] for j in known if j in group.places
-                )
-                part = self._inside(term, group.places)
-                inside = inside * (part[at] if at else part[None])
-            total += float((group.shares * inside).sum())
+                known = [self.domain.index(name) for name in term.names]
+                at = tuple(codes[:, group.places.index(j)] for j in known if j in group.places)
+                if len(at) == len(known):
+                    met = term.mask[at]
+                    codes, inside = codes[met], inside[met]
+                else:
+                    inside = inside * self._inside(term, group.places)[at]
+            total += float(inside.sum())
         total += float(np.prod([self._inside(t, ()) for t in query.terms] + [weights], 0).sum())
         return min(total, 1.0)
 

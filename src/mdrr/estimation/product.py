@@ -14,7 +14,7 @@ from mdrr.estimation.evidence import Evidence, smoothed
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.unbiased import view_of
+from mdrr.estimation.unbiased import View
 from mdrr.estimation.update import bayesian_update
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
@@ -59,9 +59,9 @@ def product(
             factors.append(Factor(names, smooth.distribution))
             smoothing[names[0]] = smooth.strength
         elif projection == "bayes":
-            factors.append(Factor(names, _bayes(evidence, names)))
+            factors.append(Factor(names, _likeliest(evidence.view(0, names))))
         else:
-            values = found.values if found is not None else _inverse(evidence, names)
+            values = found.values if found is not None else evidence.view(0, names).table()
             factors.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
     return Estimate(
         domain=design.domain,
@@ -73,14 +73,8 @@ def product(
     )
 
 
-def _inverse(evidence: Evidence, names: tuple[str, ...]) -> Array:
-    """The unbiased table of a whole cluster."""
-    return view_of(evidence.tally, evidence.design, 0, names).table()
-
-
-def _bayes(evidence: Evidence, names: tuple[str, ...]) -> Array:
+def _likeliest(view: View) -> Array:
     """The likeliest table of a whole cluster."""
-    view = view_of(evidence.tally, evidence.design, 0, names)
     (through,) = view.axes
     found = bayesian_update(view.n * view.reported, through)
     return np.asarray(found.distribution.reshape(view.shape))

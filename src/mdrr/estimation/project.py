@@ -82,11 +82,8 @@ def posterior_mean(values: Array, errors: Array) -> Array:
     With a flat prior, a true share given an estimate v with standard error σ is normal cut at 0,
     of mean m(v) = v + σ·φ(v/σ)/Φ(v/σ). The result is m(v − τ) with the τ that makes it sum to 1:
     the Euclidean projection where the errors are small, without its zeros where they are not. That
-    is the mean where all cells err about alike, as they do after a constant matrix.
-
-    Arguments:
-        values: the unbiased estimate, any shape; its whole is one distribution.
-        errors: the standard errors of its cells.
+    is the mean where all cells err about alike, as they do after a constant matrix. Values may have
+    any shape; their whole is one distribution, and `errors` are its cells' standard errors.
 
     >>> posterior_mean(np.array([0.7, 0.5, -0.2]), np.full(3, 0.1)).round(3)
     array([0.586, 0.386, 0.027])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.estimation.mixture import MixtureJoint, Pinned
 from mdrr.groups import Group
-from mdrr.matrix import Array, Constant, Public, Through
+from mdrr.matrix import Array, Constant, Public
 from mdrr.randomizer import smallest_unsigned
 from mdrr.tallies import Tally
 
@@ -28,15 +28,10 @@ _CHUNK = 16_384
 
 
 def with_records(mixture: MixtureJoint, tally: Tally, design: Design) -> MixtureJoint:
-    """The mixture, with the reports that are nearly records as such.
+    """Latent classes fitted to the reports, with those that are nearly records as such.
 
     Where one attribute is public (`mdrr.estimation.strata` makes it the last) every record holds
     it, and what stays with the classes stays with them in each of its categories.
-
-    Arguments:
-        mixture: latent classes fitted to the reports.
-        tally: the reports.
-        design: how they were made.
     """
     strata = mixture.tables[-1] if design.domain.public else np.ones((1, len(mixture.weights)))
     left = np.zeros_like(strata)
@@ -93,8 +88,7 @@ def _records(
 
     Without a public attribute there is one stratum, 0.
     """
-    codes, shares, rests, strata = [], [], [], []
-    weights = group.weights
+    weights, keeping, shares, rests = group.weights, [], [], []
     for start in range(0, len(group.counts), _CHUNK):
         rows = slice(start, start + _CHUNK)
         like = np.repeat(mixture.weights[None], len(group.counts[rows]), axis=0)
@@ -109,53 +103,37 @@ def _records(
         known = like * true
         kept = known.sum(axis=1) > _FAINT / people
         rests.append(np.where(kept[:, None], like - known, like))
-        strata.append(
-            group.codes[-1][rows].astype(np.int64)
-            if design.domain.public
-            else np.zeros(len(like), dtype=np.int64)
-        )
         shares.append(known[kept])
-        codes.append(
-            np.concatenate(
-                [
-                    _digits(questionnaire.clusters[at], group.codes[at][rows][kept], design)
-                    for at in pins
-                ],
-                axis=1,
-            )
-        )
-    names = [name for at in pins for name in questionnaire.clusters[at].attributes]
-    places = [design.domain.index(name) for name in names]
-    order = np.argsort(places)
-    whole = np.concatenate(codes)[:, order]
-    typed = whole.astype(smallest_unsigned(max(design.domain.shape)))
-    pinned = Pinned(tuple(sorted(places)), typed, np.concatenate(shares))
-    return pinned, (np.concatenate(strata), np.concatenate(rests))
-
-
-def _digits(cluster: Cluster, codes: Array, design: Design) -> Array:
-    return np.stack(np.unravel_index(codes.astype(np.int64), design.shape(cluster)), axis=1)
+        keeping.append(kept)
+    found = np.concatenate(keeping)
+    columns: dict[int, Array] = {}
+    for at in pins:
+        cluster = questionnaire.clusters[at]
+        digits = np.unravel_index(group.codes[at][found].astype(np.int64), design.shape(cluster))
+        columns.update(zip(map(design.domain.index, cluster.attributes), digits, strict=True))
+    places = tuple(sorted(columns))
+    codes = np.stack([columns[j] for j in places], axis=1)
+    small = codes.astype(smallest_unsigned(max(design.domain.shape)))
+    strata = group.codes[-1] if design.domain.public else np.zeros(len(found))
+    pinned = Pinned(places, small, np.concatenate(shares))
+    return pinned, (strata.astype(np.int64), np.concatenate(rests))
 
 
 def _told(
     mixture: MixtureJoint, cluster: Cluster, codes: Array, design: Design
 ) -> tuple[Array, Array]:
     """P(code | class), and the part of it that is the truth's: `(k, Z)` each."""
-    places = [design.domain.index(name) for name in cluster.attributes]
-    shape = design.shape(cluster)
-    if isinstance(cluster.matrix, Constant | Public):
-        cells = np.unravel_index(codes.astype(np.int64), shape)
-        told = np.full((len(codes), len(mixture.weights)), cluster.matrix.signal)
-        for j, digits in zip(places, cells, strict=True):
-            told *= mixture.tables[j][digits]
-        return told + cluster.matrix.floor, told
-    through = Through(cluster.matrix, shape, tuple(range(len(shape))))
+    matrix, shape = cluster.matrix, design.shape(cluster)
+    cells, signal = np.arange(matrix.cells), 1.0
+    if isinstance(matrix, Constant | Public):
+        cells, signal = codes.astype(np.int64), matrix.signal
+    told = np.full((len(cells), len(mixture.weights)), signal)
+    for name, digits in zip(cluster.attributes, np.unravel_index(cells, shape), strict=True):
+        told *= mixture.tables[design.domain.index(name)][digits]
+    if isinstance(matrix, Constant | Public):
+        return told + matrix.floor, told
     met, at = np.unique(codes, return_inverse=True)
-    cells = np.unravel_index(np.arange(cluster.matrix.cells), shape)
-    phi = np.ones((cluster.matrix.cells, len(mixture.weights)))
-    for j, digits in zip(places, cells, strict=True):
-        phi *= mixture.tables[j][digits]
-    both = (through.likelihood(met) @ phi)[at.ravel()]
+    both = (matrix.likelihood(met) @ told)[at.ravel()]
     return both, both
 
 

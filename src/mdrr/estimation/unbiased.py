@@ -122,12 +122,7 @@ class Unbiased:
 
 
 def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | None:
-    """The unbiased table of some attributes, or None when nobody was asked all of them.
-
-    Arguments:
-        tally: the reports.
-        design: how they were made.
-        names: the attributes, in the order of the axes wanted.
+    """The unbiased table of attributes in any order, or None when nobody was asked all of them.
 
     Example:
         >>> from mdrr.domain import Attribute, Domain

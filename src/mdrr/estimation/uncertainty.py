@@ -230,13 +230,8 @@ def deviation_of(found: Unbiased, table: Array, mask: Mask, of: Of) -> Deviation
 
     With h(x) = E[f(Y)² | x] for the set's score f, a person inside adds h(x) − 1 to the variance of
     the randomization and one outside h(x). To the third cumulant she adds E[f³ | x] − 3h(x) + 2 or
-    E[f³ | x]. Who was asked and who was drawn add p − p² each to the variance.
-
-    Arguments:
-        found: the unbiased table of the set's attributes.
-        table: their estimated distribution: how people are spread inside and outside the set.
-        mask: the set.
-        of: whose share it is.
+    E[f³ | x]. Who was asked and who was drawn add p − p² each to the variance. The estimated
+    `table` says how people are spread inside and outside the set.
     """
     inside, outside = _spread(table, mask), _spread(table, ~mask)
     centre = floor = slope = third = twist = 0.0

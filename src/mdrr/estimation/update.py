@@ -132,10 +132,7 @@ def smoothed_update(
 ) -> Update:
     """EM for ordered cells, with as much smoothing as the reports bear.
 
-    Arguments:
-        counts: how often each code was reported, `(s,)`.
-        matrix: through which; its cells must be ordered.
-        strength: λ between 0 and 1/4; chosen on held-out reports by default.
+    The strength λ, between 0 and 1/4, is chosen on held-out reports unless it is given.
 
     Example:
         >>> from mdrr.matrix import banded_matrix
