@@ -9,7 +9,7 @@ from typing import Any
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, did_you_mean
-from mdrr.estimation.adjust import adjust
+from mdrr.estimation.adjust import adjust as adjust
 from mdrr.estimation.auto import auto
 from mdrr.estimation.latent import latent
 from mdrr.estimation.pairwise import correspondence, pairwise
