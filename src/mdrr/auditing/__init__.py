@@ -17,11 +17,12 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib import metadata
 from importlib.util import find_spec
+from typing import Any
 
 from mdrr.auditing.integers import exact
 from mdrr.auditing.origin import provenance
 from mdrr.auditing.planted import self_test as find_planted
-from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, Run, in_node
+from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, in_node
 from mdrr.auditing.samples import empirical
 from mdrr.auditing.specimens import specimens
 from mdrr.auditing.verdict import Audit, Audited, Check, Part, Planted
@@ -119,38 +120,26 @@ def _checks(
 ) -> Iterator[tuple[str | None, Check]]:
     """The checks of one randomizer, each with the name of the design it is of."""
     with ExitStack() as stack:
+        run, why = None, ""
         try:
             run = stack.enter_context(PLATFORMS[name]())
         except MdrrError as error:
-            for where in asked:
-                for part in _parts(name):
-                    yield where, _not_audited(part, name, error)
-            yield None, _not_audited("provenance", name, error)
-            return
+            why = str(error)
+
+        def check(part: Part, make: Callable[..., Check], *given: Any) -> Check:
+            reason = why
+            if run is not None:
+                try:
+                    return make(*given)
+                except MdrrError as error:
+                    reason = str(error)
+            return Check(part, name, None, f"not audited: {reason}")
+
         for where, design in asked.items():
-            for part in _parts(name):
-                yield where, _check(part, name, run, design, n, alpha)
-        try:
-            yield None, provenance(name)
-        except MdrrError as error:
-            yield None, _not_audited("provenance", name, error)
-
-
-def _parts(name: str) -> tuple[Part, ...]:
-    return ("exact", "empirical") if name in TAKES_BYTES else ("empirical",)
-
-
-def _check(part: Part, name: str, run: Run, design: Design, n: int, alpha: float) -> Check:
-    try:
-        if part == "exact":
-            return exact(run, design, name)
-        return empirical(run, design, name, n, alpha)
-    except MdrrError as error:
-        return _not_audited(part, name, error)
-
-
-def _not_audited(part: Part, name: str, error: MdrrError) -> Check:
-    return Check(part, name, None, f"not audited: {error}")
+            if name in TAKES_BYTES:
+                yield where, check("exact", exact, run, design, name)
+            yield where, check("empirical", empirical, run, design, name, n, alpha)
+        yield None, check("provenance", provenance, name)
 
 
 def _about(names: Sequence[str]) -> dict[str, str]:

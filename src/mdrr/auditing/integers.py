@@ -13,6 +13,8 @@ the two, so a report that depends on more than its own answer and its own bytes 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -33,16 +35,14 @@ def exact(run: Run, design: Design, randomizer: str) -> Check:
     """Count the integers that lead to each report, and compare ε with the claim."""
     places, asked = places_of(design, MOST_PROBES[randomizer])
     rng = np.random.default_rng(18)
+    ask = partial(_ask, run, design, places, rng)
     parts = [
-        (g, cell, *place.points(cell))
+        np.stack(np.broadcast_arrays(g, cell, *place.points(cell)))
         for g, place in enumerate(places)
         for cell in place.cells.tolist()
     ]
-    sizes = [len(points) for _, _, points, _ in parts]
-    group = np.repeat([part[0] for part in parts], sizes)
-    cell = np.repeat([part[1] for part in parts], sizes)
-    point = np.concatenate([part[2] for part in parts])
-    expected = np.concatenate([part[3] for part in parts])
+    probes, (expected,) = np.split(np.concatenate(parts, axis=1), [3])
+    group, cell, point = probes
     ends = np.append(True, expected[1:] != expected[:-1])
     ends[:-1] |= ends[1:]
     findings = _selection(run, design, asked, rng)
@@ -50,7 +50,7 @@ def exact(run: Run, design: Design, randomizer: str) -> Check:
     for again in (False, True):
         kept = ends | np.array([not again or place.how != "every" for place in places])[group]
         found = np.full(len(group), -2)
-        found[kept], wrong = _ask(run, design, places, group[kept], cell[kept], point[kept], rng)
+        found[kept], wrong = ask(probes[:, kept])
         findings += wrong
         answers.append(np.where(kept, found, answers[0] if again else found))
     first, second = answers
@@ -64,8 +64,7 @@ def exact(run: Run, design: Design, randomizer: str) -> Check:
             f"{places[group[i]].words}, answer {cell[i]}: u = {point[i]:,} is reported as code "
             f"{first[i]}, the design says {expected[i]}"
         )
-    counted = _counted(run, design, places, group, cell, point, first, rng)
-    epsilon = _epsilon(design, places, counted)
+    epsilon = _epsilon(places, _counted(ask, places, np.vstack([probes, first])))
     if epsilon > design.epsilon:
         claim = f"the integers give ε = {epsilon:.6g}, the design claims {design.epsilon:.6g}"
         findings.insert(0, claim)
@@ -117,15 +116,13 @@ def _selection(run: Run, design: Design, asked: list[int], rng: np.random.Genera
 
 
 def _ask(
-    run: Run,
-    design: Design,
-    places: list[Place],
-    group: Integers,
-    cell: Integers,
-    point: Integers,
-    rng: np.random.Generator,
+    run: Run, design: Design, places: list[Place], rng: np.random.Generator, probes: Integers
 ) -> tuple[Integers, list[str]]:
-    """The codes reported at some integers, −1 where another questionnaire was answered."""
+    """The codes reported at some integers, −1 where another questionnaire was answered.
+
+    A column of `probes` is the number of a place, a true cell and an integer u.
+    """
+    group, cell, point = probes
     codes, stream = _people(design, len(group), rng)
     starts = np.cumsum([0, *(q.weight for q in design.questionnaires)])
     order = np.argsort(group, kind="stable")
@@ -140,10 +137,8 @@ def _ask(
             _put(own, 0, design.selection_bytes, drawn)
         _put(own, place.offset, draw_bytes(place.cluster.matrix.total), point[rows])
         stream[rows] = own
-        shape = design.shape(place.cluster)
-        for name, part in zip(
-            place.cluster.attributes, np.unravel_index(cell[rows], shape), strict=True
-        ):
+        answers = np.unravel_index(cell[rows], design.shape(place.cluster))
+        for name, part in zip(place.cluster.attributes, answers, strict=True):
             codes[design.domain.index(name)][rows] = part
     reports = run(codes, design, stream.tobytes())
     findings = []
@@ -165,30 +160,23 @@ def _ask(
 
 
 def _counted(
-    run: Run,
-    design: Design,
-    places: list[Place],
-    group: Integers,
-    cell: Integers,
-    point: Integers,
-    code: Integers,
-    rng: np.random.Generator,
+    ask: Callable[[Integers], tuple[Integers, list[str]]], places: list[Place], found: Integers
 ) -> dict[int, Integers]:
-    """How many integers lead to each code: a table `(rows, codes)` by number of place."""
-    whole = np.array([place.how != "some ends" for place in places])[group]
-    group, cell, point, code = group[whole], cell[whole], point[whole], code[whole]
+    """How many integers lead to each code: a table `(rows, codes)` by number of place.
+
+    A column of `found` is a probe and the code reported.
+    """
+    found = found[:, np.array([place.how != "some ends" for place in places])[found[0]]]
     for _ in range(_MOST_ROUNDS):
-        order = np.lexsort((point, cell, group))
-        group, cell, point, code = group[order], cell[order], point[order], code[order]
+        group, cell, point, code = found = found[:, np.lexsort(found[2::-1])]
         together = (group[1:] == group[:-1]) & (cell[1:] == cell[:-1])
         gap = together & (code[1:] != code[:-1]) & (np.diff(point) > 1)
         left = np.flatnonzero(gap)[: 2**14]
         if not len(left):
             break
         middle = (point[left] + point[left + 1]) // 2
-        more, _ = _ask(run, design, places, group[left], cell[left], middle, rng)
-        group, cell = np.append(group, group[left]), np.append(cell, cell[left])
-        point, code = np.append(point, middle), np.append(code, more)
+        probes = np.stack([group[left], cell[left], middle])
+        found = np.hstack([found, np.vstack([probes, ask(probes)[0]])])
     tables = {}
     totals = np.array([place.cluster.matrix.total for place in places])
     for g in np.unique(group).tolist():
@@ -203,7 +191,7 @@ def _counted(
     return tables
 
 
-def _epsilon(design: Design, places: list[Place], counted: dict[int, Integers]) -> float:
+def _epsilon(places: list[Place], counted: dict[int, Integers]) -> float:
     """ε of the integers counted; where a cluster is too wide for that, ε of its design."""
     spent: dict[int, list[float]] = {}
     for g, place in enumerate(places):

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,10 +38,6 @@ Edit: TypeAlias = tuple[str, str]
 
 _PATIENCE = 600
 """Seconds after which a child process is given up."""
-
-
-class MissingError(MdrrError):
-    """A platform that is not here."""
 
 
 def _single(codes: Sequence[Codes], design: Design, stream: bytes | None = None) -> Reports:
@@ -79,7 +75,7 @@ def in_node(task: dict[str, Any], edit: Edit | None = None) -> Any:
     """What the respondent page's own modules answer to a task, under Node.js."""
     node = shutil.which("node")
     if node is None:
-        raise MissingError("Node.js is not installed, which runs the page's randomizer here")
+        raise MdrrError("Node.js is not installed, which runs the page's randomizer here")
     with tempfile.TemporaryDirectory() as folder:
         for entry in resources.files("mdrr.server").joinpath("static").iterdir():
             if entry.name.endswith(".js"):
@@ -130,26 +126,20 @@ def page(edit: Edit | None = None) -> Run:
     return run
 
 
-@contextmanager
-def _python(run: Run) -> Iterator[Run]:
-    yield run
-
-
-@contextmanager
-def _browser() -> Iterator[Run]:
+def _browser() -> AbstractContextManager[Run]:
     in_node({"name": "version"})
-    yield page()
+    return nullcontext(page())
 
 
 @contextmanager
 def _spark() -> Iterator[Run]:
     """Spark on this machine: the session that is active, or one that ends with the audit."""
     if not find_spec("pyspark"):
-        raise MissingError("pyspark is not installed. Run: pip install 'mdrr[spark]'")
+        raise MdrrError("pyspark is not installed. Run: pip install 'mdrr[spark]'")
     sql, failures = require("pyspark.sql", "spark"), require("pyspark.errors", "spark")
     active = sql.SparkSession.getActiveSession()
     if not (active or "JAVA_HOME" in os.environ or shutil.which("java")):
-        raise MissingError("Java is not installed. Spark needs Java 17 or later")
+        raise MdrrError("Java is not installed. Spark needs Java 17 or later")
     with tempfile.TemporaryDirectory() as home, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # pyspark's own, about pandas
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -161,13 +151,11 @@ def _spark() -> Iterator[Run]:
             "spark.sql.warehouse.dir": home,
         }
         builder = sql.SparkSession.builder.master("local[2]").appName("mdrr audit")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
         try:
             with _silent():
-                session = active or builder.getOrCreate()
+                session = active or builder.config(map=settings).getOrCreate()
         except failures.PySparkRuntimeError:
-            raise MissingError("Spark did not start. It needs Java 17 or later") from None
+            raise MdrrError("Spark did not start. It needs Java 17 or later") from None
         if active is None:
             session.sparkContext.setLogLevel("OFF")
         if session.sparkContext.getCheckpointDir() is None:
@@ -244,8 +232,8 @@ def _marked(design: Design, count: int) -> Design:
 
 
 PLATFORMS: dict[str, Callable[[], AbstractContextManager[Run]]] = {
-    "single": lambda: _python(_single),
-    "bulk": lambda: _python(_bulk),
+    "single": lambda: nullcontext(_single),
+    "bulk": lambda: nullcontext(_bulk),
     "browser": _browser,
     "spark": _spark,
 }

@@ -81,8 +81,7 @@ def empirical(run: Run, design: Design, randomizer: str, n: int, alpha: float) -
     codes = people(design, n)
     reports = run(codes, design, None)
     tables = list(_tables(design, codes, reports))
-    found = judged(tables, design, alpha)
-    findings = list(found.findings)
+    epsilon, findings, tests = judged(tables, design, alpha)
     if reports.n != n or sum(len(batch.rows) for batch in reports.batches) != n:
         findings.insert(0, f"{n:,} people were randomized, {reports.n:,} reports came")
     rows = sum(int(np.count_nonzero(t.counts.sum(axis=1))) for t in tables)
@@ -93,22 +92,16 @@ def empirical(run: Run, design: Design, randomizer: str, n: int, alpha: float) -
         f"{n:,} reports of {len({*zip(*(c.tolist() for c in codes), strict=True)}):,} records; "
         f"{len(tables):,} {'table' if len(tables) == 1 else 'tables'} with {rows:,} rows",
         tuple(findings[:MOST_LISTED]),
-        found.epsilon,
-        found.tests,
+        epsilon,
+        tests,
     )
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The lower bound on the design's ε, and what is wrong."""
+def judged(tables: Sequence[Table], design: Design, alpha: float) -> tuple[float, list[str], int]:
+    """Bound ε and test the rows of some tables, all together at level α.
 
-    epsilon: float
-    findings: tuple[str, ...]
-    tests: int
-
-
-def judged(tables: Sequence[Table], design: Design, alpha: float) -> Judged:
-    """Bound ε and test the rows of some tables, all together at level α."""
+    Returns the lower bound on the design's ε, what is wrong, and how many tests share α.
+    """
     events = [t.events for t in tables]
     entries = sum(each.size for each in events)
     rows = sum(len(t.counts) for t in tables)
@@ -137,7 +130,7 @@ def judged(tables: Sequence[Table], design: Design, alpha: float) -> Judged:
         lowest = max(lowest, apart, *(bound for t, bound in mine if t.whole), 0.0)
     if lowest > design.epsilon and not findings:
         findings.append(f"ε is at least {lowest:.4g}, and {design.epsilon:.4g} is claimed")
-    return Judged(lowest, tuple(findings), 2 * entries + rows)
+    return lowest, findings, 2 * entries + rows
 
 
 def lower_bound(
