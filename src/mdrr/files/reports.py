@@ -17,8 +17,8 @@ from mdrr.files.streams import STDIN, opened, zipping
 from mdrr.files.tables import (
     OnProgress,
     ahead,
+    converted,
     file_format,
-    header_rows,
     parquet_metadata,
     placed,
     read_codes,
@@ -82,13 +82,9 @@ def read_reports(
     columns = report_columns(design)
     attributes = [attribute for attribute in columns.values() if attribute is not None]
     numbers = [name for name, attribute in columns.items() if attribute is None]
-    before = header_rows(path)
     with reported_labels():
-        for table in read_tables(path, attributes, numbers, on_progress):
-            with placed(path, before):
-                codes = report_codes(table, design)
-            yield codes
-            before += codes.n
+        tables = read_tables(path, attributes, numbers, on_progress)
+        yield from converted(path, tables, lambda table: report_codes(table, design))
 
 
 def write_reports(path: str | Path, reports: Iterable[Reports], design: Design) -> int:

@@ -103,25 +103,22 @@ def ahead(chunks: Iterator[T]) -> Iterator[T]:
         room.release()
 
 
-def header_rows(path: str | Path) -> int:
-    """How many rows of a file name its columns."""
-    return 0 if file_format(path) == "parquet" else 1
+def converted(path: str | Path, tables: Iterable[Any], convert: Callable[[Any], T]) -> Iterator[T]:
+    """What is made of each of a file's tables; an error about data names the file and the row."""
+    before = 0 if file_format(path) == "parquet" else 1  # a row of CSV names the columns
+    for table in tables:
+        with placed(path, before):
+            made = convert(table)
+        yield made
+        before += table.num_rows
 
 
 def read_codes(
     path: str | Path, domain: Domain, on_progress: OnProgress | None = None
 ) -> Iterator[list[Codes]]:
     """True records as codes, chunk by chunk: an array per attribute, for `randomize_codes`."""
-
-    def encoded() -> Iterator[list[Codes]]:
-        before = header_rows(path)
-        for table in read_people(path, domain, on_progress):
-            with placed(path, before):
-                codes = encode(table, domain)
-            yield codes
-            before += len(codes[0])
-
-    return ahead(encoded())
+    tables = read_people(path, domain, on_progress)
+    return ahead(converted(path, tables, lambda table: encode(table, domain)))
 
 
 def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
@@ -236,8 +233,7 @@ def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
 
 def _is_text(kind: Any) -> bool:
     types = require("pyarrow", "frames").types
-    known = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(is_kind(kind) for is_kind in known)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def _csv(
@@ -252,6 +248,14 @@ def _csv(
         which = "a row" if row.number is None else f"row {row.number}"
         trouble.append(f"{which} has {row.actual_columns} cells instead of {row.expected_columns}")
         return "error"
+
+    def typed(batch: Any) -> Any:
+        table = pa.Table.from_batches([batch])
+        for attribute in attributes:
+            at = table.schema.get_field_index(attribute.name)
+            column = typed_column(table.column(at), attribute)
+            table = table.set_column(at, attribute.name, column)
+        return table
 
     empty = any(label == "" for a in attributes for label in a.categories)
     convert = arrow_csv.ConvertOptions(
@@ -274,16 +278,8 @@ def _csv(
                 ),
                 convert,
             )
-            before = 1  # the names of the columns are the first row
-            for batch in reader:
-                table = pa.Table.from_batches([batch])
-                with placed(path, before):
-                    for attribute in attributes:
-                        at = table.schema.get_field_index(attribute.name)
-                        column = typed_column(table.column(at), attribute)
-                        table = table.set_column(at, attribute.name, column)
+            for table in converted(path, reader, typed):
                 yield table, share()
-                before += table.num_rows
         except pa.ArrowInvalid as error:
             if trouble:
                 raise SchemaError(f"{str(path)!r}: {trouble[0]}") from None

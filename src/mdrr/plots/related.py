@@ -1,16 +1,22 @@
-"""Charts of dependence: all pairs as a heat map, the strongest as bars."""
+"""Charts of pairs of attributes: their dependences, all or the strongest, and a table of two."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
+from mdrr.estimation import Table
 from mdrr.plots import style
+from mdrr.plots.estimated import category_order
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
 
+_MOST = 400
+"""Cells of a table that a chart can show."""
+_NUMBERS = 12
+"""Columns up to which cells bear their numbers."""
 _HATCH = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
 """Three strokes across a square, as the path of a mark."""
 
@@ -39,27 +45,14 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
             "column": b,
             "value": clear.get((a, b), 0.0),
             "text": _short(dependences, a, b),
+            "sure": (a, b) in clear,
             "strong": clear.get((a, b), 0.0) > 0.75 * strongest,
         }
         for a, b in every
     ]
-    shade = alt.Opacity(
-        "value:Q",
-        scale=alt.Scale(domain=[0, strongest], range=[0.05, 1]),
-        legend=None if m <= 12 else alt.Legend(title="dependence", orient="bottom"),
-    )
-    base = grid(rows, names, names)
-    layers = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
-    unclear = [{"row": a, "column": b} for a, b in every if (a, b) not in clear]
-    if unclear:
-        said = f"cannot be told from 0; < is the end of the {100 * dependences.level:g} % interval"
-        layers += hatched(grid(unclear, names, names), cell)
-        layers += key(m * cell, said)
-    if m <= 12:
-        white, ink = alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
-        colour = alt.condition("datum.strong", white, ink)
-        size = 12 if cell > 36 else 10
-        layers.append(base.mark_text(fontSize=size).encode(text="text:N", color=colour))
+    said = f"cannot be told from 0; < is the end of the {100 * dependences.level:g} % interval"
+    legend = None if m <= _NUMBERS else alt.Legend(title="dependence", orient="bottom")
+    layers = _shaded(rows, names, names, cell, strongest, said, legend=legend)
     start = 0
     for members in clusters:
         stop = start + len(members)
@@ -70,7 +63,86 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
     return layered(layers, width=m * cell, height=m * cell)
 
 
-def grid(rows: Sequence[object], down: Sequence[str], across: Sequence[str]) -> Any:
+def cross_table(table: Table) -> Chart:
+    """The shares of every pair of answers, in percent of all people, darker where larger.
+
+    Cells that may hold nobody are hatched: their interval begins at 0. The interval of each cell
+    appears when pointed at.
+
+    Arguments:
+        table: of two attributes, with at most 400 cells.
+    """
+    if len(table.attributes) != 2:
+        raise MdrrError(
+            f"a chart shows one attribute or two, and this table has {len(table.attributes)}; "
+            "list its cells with .to_frame()"
+        )
+    if table.values.size > _MOST:
+        raise MdrrError(
+            f"a table of {table.values.size:,} cells is too large to draw (the most is {_MOST}); "
+            "list its cells with .to_frame()"
+        )
+    first, second = (table.estimate.domain.attribute(name) for name in table.attributes)
+    rows = category_order(first, table.values.sum(1))
+    columns = category_order(second, table.values.sum(0))
+    down = [str(first.categories[i]) for i in rows]
+    across = [str(second.categories[j]) for j in columns]
+    sure = table.low > 0
+    largest = 100 * float(table.values[sure].max(initial=0.0)) or 1.0
+    cells = [
+        {
+            "row": down[a],
+            "column": across[b],
+            "value": 100 * float(table.values[i, j]),
+            "text": f"{100 * table.values[i, j]:.1f}",
+            "interval": f"{100 * table.low[i, j]:.1f} to {100 * table.high[i, j]:.1f} %",
+            "sure": bool(sure[i, j]),
+            "strong": bool(sure[i, j] and 100 * table.values[i, j] > 0.75 * largest),
+        }
+        for a, i in enumerate(rows)
+        for b, j in enumerate(columns)
+    ]
+    side = min(max(352 // max(len(down), len(across)), 24), 46)
+    titles = {"row": first.name, "column": second.name, "text": "% of people"}
+    titles |= {"interval": f"{100 * table.level:g} % interval"}
+    pointed = [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
+    said = f"the {100 * table.level:g} % interval begins at 0"
+    layers = _shaded(cells, down, across, side, largest, said, tooltip=pointed)
+    return layered(layers, width=len(across) * side, height=len(down) * side)
+
+
+def _shaded(
+    cells: Sequence[Mapping[str, Any]],
+    down: Sequence[str],
+    across: Sequence[str],
+    side: int,
+    largest: float,
+    said: str,
+    *,
+    legend: Any = None,
+    **channels: Any,
+) -> list[Any]:
+    """Cells darker by their `value`, with their `text` if there are few columns.
+
+    Those that are not `sure` are hatched, and a key says what that means.
+    """
+    base = _grid(cells, down, across).encode(**channels)
+    scale = alt.Scale(domain=[0, largest], range=[0.05, 1])
+    shade = alt.Opacity("value:Q", scale=scale, legend=legend)
+    layers = [base.mark_rect(color=COLOURS["estimate"]).encode(opacity=shade)]
+    unsure = [{"row": c["row"], "column": c["column"]} for c in cells if not c["sure"]]
+    if unsure:
+        layers += _hatched(_grid(unsure, down, across), side)
+        layers += _key(len(down) * side, said)
+    if len(across) <= _NUMBERS:
+        white, ink = alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
+        colour = alt.condition("datum.strong", white, ink)
+        numbers = base.mark_text(fontSize=12 if side > 36 else 10)
+        layers.append(numbers.encode(text="text:N", color=colour))
+    return layers
+
+
+def _grid(rows: Sequence[object], down: Sequence[str], across: Sequence[str]) -> Any:
     """A chart of cells, each with its `row` and `column`."""
 
     def scale(names: Sequence[str]) -> Any:
@@ -85,7 +157,7 @@ def grid(rows: Sequence[object], down: Sequence[str], across: Sequence[str]) -> 
     )
 
 
-def hatched(base: Any, side: float) -> list[Any]:
+def _hatched(base: Any, side: float) -> list[Any]:
     """Grey cells with strokes across."""
     look = {"stroke": COLOURS["muted"], "strokeWidth": 1, "opacity": 0.35, "filled": False}
     return [
@@ -101,7 +173,7 @@ def _box(left: int, right: int, top: int, bottom: int, **look: Any) -> Any:
     return chart_of([{}]).mark_rect(**look).encode(**places)
 
 
-def key(below: int, said: str) -> list[Any]:
+def _key(below: int, said: str) -> list[Any]:
     """A hatched square under the map, and what it means."""
     side, top = 14, below + 12
     middle, height = alt.value(side / 2), alt.value(top + side / 2)
@@ -110,7 +182,7 @@ def key(below: int, said: str) -> list[Any]:
     )
     return [
         _box(0, side, top, top + side, color=COLOURS["grid"]),
-        hatched(chart_of([{}]).encode(x=middle, y=height), side)[1],
+        _hatched(chart_of([{}]).encode(x=middle, y=height), side)[1],
         text.encode(x=alt.value(side + 8), y=height),
     ]
 
