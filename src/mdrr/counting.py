@@ -141,8 +141,14 @@ def count_rows(table: Integers, columns: Sequence[Codes], sizes: Sequence[int], 
 
 def occurring_rows(table: Integers, sizes: Sequence[int]) -> tuple[tuple[Codes, ...], Integers]:
     """The rows of a table that are not empty, in lexicographic order, and their counts."""
-    met, times = _occurring(table)
-    return _unpacked(met, sizes), times
+    loops = compiled(len(table))
+    if loops is None:
+        met = np.flatnonzero(table)
+        return _unpacked(met, sizes), table[met]
+    met = np.empty(int(np.count_nonzero(table)), dtype=np.int64)
+    counts = np.empty_like(met)
+    loops.occurring(table, 0, len(table), met, counts, 0)
+    return _unpacked(met, sizes), counts
 
 
 def by_address(sizes: Sequence[int], rows: int) -> bool:
@@ -157,18 +163,6 @@ def _starts(ordered: Integers) -> Integers:
     new[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
     return np.flatnonzero(new)
-
-
-def _occurring(table: Integers) -> tuple[Integers, Integers]:
-    """The cells of a table that are not empty, and their counts."""
-    loops = compiled(len(table))
-    if loops is None:
-        met = np.flatnonzero(table)
-        return met, table[met]
-    met = np.empty(int(np.count_nonzero(table)), dtype=np.int64)
-    counts = np.empty_like(met)
-    loops.occurring(table, 0, len(table), met, counts, 0)
-    return met, counts
 
 
 def _unpacked(cells: Integers, sizes: Sequence[int]) -> tuple[Codes, ...]:

@@ -128,31 +128,6 @@ class Group:
         return (self.counts, *self.codes, *kept)
 
 
-def grouped(
-    columns: Sequence[Codes],
-    counts: npt.NDArray[Any] | None,
-    sizes: tuple[int, ...],
-    limits: Limits,
-) -> Group:
-    """Some reports as a group, so many at a time that little more is held than is kept."""
-    if counts is not None:
-        _refuse_too_many(counts)
-        counts = counts.astype(np.int64, copy=False)
-    rows = len(columns[0])
-    step = max(rows, 1) if by_address(sizes, rows) else AT_ONCE
-    made = Group((), np.zeros(0, np.int64), sizes, limits=limits)
-    for start in range(0, max(rows, 1), step):
-        here = slice(start, start + step)
-        some = [column[here] for column in columns]
-        times = None if counts is None else counts[here]
-        if limits.most == 0 or made.sums is not None:
-            group = _of_sums(some, times, sizes, limits)
-        else:
-            group = bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
-        made = group if not start else merged([made, group])
-    return made
-
-
 def _of_sums(
     columns: Sequence[Codes],
     counts: npt.NDArray[Any] | None,
@@ -196,15 +171,31 @@ def group_codes(
     keep: Keep = "auto",
     sample: int = SAMPLE,
 ) -> Group:
-    """The reports to one questionnaire, each occurring so often, or once."""
+    """The reports to one questionnaire, each occurring so often, or once.
+
+    They are counted so many at a time that little more is held than is kept.
+    """
     checked, sizes = checked_codes(columns, questionnaire, q)
-    times = None if counts is None else np.asarray(counts)
-    if times is not None and (
-        times.shape != checked[0].shape
-        or (len(times) and (not np.issubdtype(times.dtype, np.integer) or times.min() < 1))
-    ):
-        raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
-    return grouped(checked, times, sizes, limits_of(questionnaire, sizes, keep, sample))
+    limits, rows = limits_of(questionnaire, sizes, keep, sample), len(checked[0])
+    if counts is not None:
+        counts = np.asarray(counts)
+        whole_numbers = np.issubdtype(counts.dtype, np.integer) or not counts.size
+        if counts.shape != (rows,) or not whole_numbers or counts.min(initial=1) < 1:
+            raise TallyError(f"questionnaire {q} needs a positive whole count for every report")
+        _refuse_too_many(counts)
+        counts = counts.astype(np.int64, copy=False)
+    step = max(rows, 1) if by_address(sizes, rows) else AT_ONCE
+    made = Group((), np.zeros(0, np.int64), sizes, limits=limits)
+    for start in range(0, max(rows, 1), step):
+        here = slice(start, start + step)
+        some = [column[here] for column in checked]
+        times = None if counts is None else counts[here]
+        if limits.most == 0 or made.sums is not None:
+            group = _of_sums(some, times, sizes, limits)
+        else:
+            group = bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
+        made = group if not start else merged([made, group])
+    return made
 
 
 def checked_codes(

@@ -310,14 +310,13 @@ def _to_lists(value: Any) -> Any:
 
 def _from_lists(part: Mapping[str, Any]) -> dict[str, Any]:
     """A questionnaire's part of JSON as arrays, refused if anything is no whole number."""
-    if "sums" in part:
-        tables = [_integers(table) for table in part["sums"]]
-        return {"sums": tables, "numbers": _integers(part["numbers"])} | _codes(part)
-    return {"counts": _integers(part["counts"])} | _codes(part)
-
-
-def _codes(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {"codes": [_integers(column) for column in part["codes"]]}
+    names = ("sums", "numbers", "codes") if "sums" in part else ("counts", "codes")
+    return {
+        name: [_integers(each) for each in part[name]]
+        if name in ("sums", "codes")
+        else _integers(part[name])
+        for name in names
+    }
 
 
 def _integers(values: object) -> Codes:

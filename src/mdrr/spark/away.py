@@ -23,19 +23,8 @@ from mdrr.labels import need_columns
 from mdrr.matrix import Array
 from mdrr.report_frames import FINGERPRINT, report_columns
 from mdrr.response import check_fingerprint
-from mdrr.spark.workers import (
-    PART,
-    TIMES,
-    OnBatches,
-    Work,
-    added,
-    coded,
-    joined,
-    named,
-    summed,
-    tallied,
-    totalled,
-)
+from mdrr.spark import workers
+from mdrr.spark.workers import PART, TIMES, OnBatches, Work, named, tallied
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally
 
@@ -95,7 +84,7 @@ class Held:
             counted = reports.groupBy(*columns).agg(functions.count("*").alias(TIMES))
         most = max(len(q.clusters) for q in design.questionnaires)
         schema = f"q int, {', '.join(f'c{c} long' for c in range(most))}, times long"
-        frame = mapped(counted, partial(coded, design, most, text), schema).persist()
+        frame = mapped(counted, partial(workers.coded, design, most, text), schema).persist()
         with plainly():
             rows, n = frame.agg(functions.count("*"), functions.sum("times")).first()
         if not rows:
@@ -123,9 +112,8 @@ class Held:
     def tally(self, sample: int = SAMPLE) -> Tally:
         """The distinct reports, brought to the driver; or sums of them."""
         if self.sums:
-            parts = self._gathered(partial(summed, self.design, sample), joined)
-            total: Tally = reduce(add, map(pickle.loads, parts))
-            return total
+            found: Tally = self._total(partial(workers.summed, self.design, sample))
+            return found
         with plainly():
             return tallied(self.frame.toArrow(), self.design, "reports", sample)
 
@@ -136,18 +124,17 @@ class Held:
         """
         sent = self.frame.sparkSession.sparkContext.broadcast(state)
         try:
-            parts = self._gathered(partial(added, work, self.design, sent), totalled)
+            return np.asarray(self._total(partial(workers.added, work, self.design, sent)))
         finally:
             sent.destroy()
-        return np.asarray(sum(map(np.frombuffer, parts)))
 
-    def _gathered(self, work: OnBatches, joining: OnBatches) -> list[bytes]:
-        """What each task makes of its reports; of many tasks, some are joined on the way."""
+    def _total(self, work: OnBatches) -> Any:
+        """The sum of what each task makes of its reports; of many, some are joined on the way."""
         found = mapped(self.frame, work, f"{PART} binary")
         with plainly():
             if self._partitions > _AT_ONCE:
-                found = mapped(found.repartition(_AT_ONCE), joining, f"{PART} binary")
-            return [bytes(row[0]) for row in found.collect()]
+                found = mapped(found.repartition(_AT_ONCE), workers.joined, f"{PART} binary")
+            return reduce(add, (pickle.loads(row[0]) for row in found.collect()))
 
     @cached_property
     def _partitions(self) -> int:

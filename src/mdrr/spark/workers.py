@@ -88,37 +88,27 @@ def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any
 
 def added(work: Work, design: Design, sent: Any, batches: Iterable[Any]) -> Iterator[Any]:
     """What some reports add to a sum."""
-    parts = [work(_part(table, design), design, sent.value) for table in _tables(batches)]
-    yield from _bytes_of([np.asarray(sum(parts)).tobytes()] if parts else [])
-
-
-def totalled(batches: Iterable[Any]) -> Iterator[Any]:
-    """Parts of a sum as one."""
-    parts = [np.frombuffer(part) for part in _parts(batches)]
-    yield from _bytes_of([np.asarray(sum(parts)).tobytes()] if parts else [])
+    return _total(work(_part(each, design), design, sent.value) for each in _tables(batches))
 
 
 def summed(design: Design, sample: int, batches: Iterable[Any]) -> Iterator[Any]:
     """The tally of some reports, as sums."""
-    parts = [tallied(table, design, "sums", sample) for table in _tables(batches, 4 * _ROWS)]
-    yield from _bytes_of([pickle.dumps(reduce(add, parts))] if parts else [])
+    tables = _tables(batches, 4 * _ROWS)
+    return _total(tallied(table, design, "sums", sample) for table in tables)
 
 
 def joined(batches: Iterable[Any]) -> Iterator[Any]:
-    """Tallies as one."""
-    parts = [pickle.loads(part) for part in _parts(batches)]
-    yield from _bytes_of([pickle.dumps(reduce(add, parts))] if parts else [])
+    """What several tasks found as one."""
+    found = (part for batch in batches for part in batch[PART].to_pylist())
+    return _total(map(pickle.loads, found))
 
 
-def _parts(batches: Iterable[Any]) -> Iterator[bytes]:
-    for batch in batches:
-        yield from batch[PART].to_pylist()
-
-
-def _bytes_of(parts: list[bytes]) -> Iterator[Any]:
-    pa = require("pyarrow", "frames")
-    if parts:
-        yield pa.RecordBatch.from_pydict({PART: parts})
+def _total(parts: Iterable[Any]) -> Iterator[Any]:
+    """Arrays or tallies added up, as a batch of one row; no batch if there are none."""
+    listed = list(parts)
+    if listed:
+        pa = require("pyarrow", "frames")
+        yield pa.RecordBatch.from_pydict({PART: [pickle.dumps(reduce(add, listed))]})
 
 
 def _tables(batches: Iterable[Any], rows: int = _ROWS) -> Iterator[Any]:
