@@ -233,7 +233,8 @@ def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
 
 def _is_text(kind: Any) -> bool:
     types = require("pyarrow", "frames").types
-    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    known = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(is_kind(kind) for is_kind in known)
 
 
 def _csv(
