@@ -15,7 +15,6 @@ A variant of `auto` is `auto` with one name of its module replaced, so that it s
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections import defaultdict
@@ -178,29 +177,17 @@ def summary(done: Mapping[runner.Job, dict[str, Any]]) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = runner.options(__doc__, "ablation")
     parser.add_argument("--quick", action="store_true", help="the network, two ε, on screen alone")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="randomizations of each (5)")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
-    parser.add_argument("--kept", type=Path, default=Path("out/ablation.jsonl"))
-    parser.add_argument("--page", action="store_true", help="only write the page again")
     asked = parser.parse_args(arguments)
     names, epsilons = list(SEEN), list(EPSILONS)
     if asked.quick:
         names, epsilons, asked.seeds = ["network"], [1.0, 16.0], 1
         asked.kept = asked.kept.with_stem(asked.kept.stem + "-quick")
     if not asked.page:
-        done = runner.run(
-            jobs(names, epsilons, asked.seeds),
-            work,
-            asked.kept,
-            workers=asked.workers,
-            minutes=asked.minutes,
-            kind=lambda job: (job[0], job[1], job[4]),
-        )
+        todo = jobs(names, epsilons, asked.seeds)
+        done = runner.run_asked(asked, todo, work, kind=lambda job: (job[0], job[1], job[4]))
         results = summary(done)
         if asked.quick:
             print(document(results))

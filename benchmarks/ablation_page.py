@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from benchmarks import pages
 
 PAGE = Path("docs/benchmarks/ablation.md")
 METRICS = {
@@ -113,23 +114,8 @@ def document(results: Mapping[str, Any]) -> str:
         for metric in ("tv2", "tv3"):
             parts += [f"### {METRICS[metric].capitalize()}, {DESIGNS[design]}"]
             parts += [by_budget(book, design, metric)]
-    text = "\n\n".join(wrapped(part) for part in parts if part)
+    text = "\n\n".join(pages.wrapped(part) for part in parts if part)
     return text.replace("\n\n- ", "\n- ").replace("|\n- ", "|\n\n- ") + "\n"
-
-
-def wrapped(part: str) -> str:
-    """Prose in lines of a hundred characters; tables and headings as they are."""
-    blocks = []
-    for block in part.split("\n\n"):
-        if block.startswith(("|", "#")):
-            blocks.append(block)
-        else:
-            indent = "  " if block.startswith("- ") else ""
-            text = " ".join(block.split())
-            blocks.append(
-                textwrap.fill(text, 100, subsequent_indent=indent, break_on_hyphens=False)
-            )
-    return "\n\n".join(blocks)
 
 
 def measured(book: Book) -> str:
@@ -138,10 +124,9 @@ def measured(book: Book) -> str:
     names = sorted({case[1] for case in whole})
     budgets = sorted({case[2] for case in whole})
     seeds = [row["seeds"] for row in book.rows.values()]
-    each = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)} to {max(seeds)}"
     shown = ", ".join(f"{budget:g}" for budget in budgets)
     return (
-        f"data sets ({', '.join(names)}) and ε ({shown}), with a mean over {each} "
+        f"data sets ({', '.join(names)}) and ε ({shown}), with a mean over {pages.span(seeds)} "
         f"randomization{'s' if max(seeds) > 1 else ''} of each"
     )
 
@@ -163,30 +148,24 @@ def table(book: Book) -> str:
     heads = [
         f"{title}, {name}" for name in ("planned", "indep.") for title in (*METRICS.values(), "CPU")
     ]
-    lines = [
-        "| variant | " + " | ".join(heads) + " |",
-        "|---|" + "--:|" * len(heads),
-    ]
+    rows = []
     for variant in book.variants:
-        cells = []
+        cells = [variant]
         for design in DESIGNS:
             cells += [shown(book.mean(variant, design, [metric])) for metric in METRICS]
             cells.append(shown(book.cpu(variant, design), digits=1))
-        lines.append(f"| {variant} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append(cells)
+    return pages.table(["variant", *heads], rows)
 
 
 def by_budget(book: Book, design: str, metric: str) -> str:
     budgets = sorted({case[2] for _, case in book.rows})
-    lines = [
-        "| variant | " + " | ".join(f"ε = {budget:g}" for budget in budgets) + " |",
-        "|---|" + "--:|" * len(budgets),
+    rows = [
+        [variant, *(shown(book.mean(variant, design, [metric], budget)) for budget in budgets)]
+        for variant in book.variants
+        if variant != book.whole and book.cases(variant, design)
     ]
-    for variant in book.variants:
-        if variant != book.whole and book.cases(variant, design):
-            cells = [shown(book.mean(variant, design, [metric], budget)) for budget in budgets]
-            lines.append(f"| {variant} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return pages.table(["variant", *(f"ε = {budget:g}" for budget in budgets)], rows)
 
 
 def shown(value: float | None, digits: int = 2) -> str:

@@ -112,9 +112,7 @@ def _version(package: str) -> str | None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = runner.options(__doc__, "accuracy")
     parser.add_argument("--quick", action="store_true", help="two data sets, three ε, one seed")
     parser.add_argument("--seen", action="store_true", help="no held-out data sets")
     parser.add_argument("--data", help="some data sets, with commas")
@@ -122,10 +120,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--methods", help="some methods, with commas")
     parser.add_argument("--again", help="methods whose kept results are not used, with commas")
     parser.add_argument("--seeds", type=int, default=10, help="randomizations of each (10)")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
-    parser.add_argument("--kept", type=Path, default=Path("out/accuracy.jsonl"))
-    parser.add_argument("--page", action="store_true", help="only write the page again")
     asked = parser.parse_args(arguments)
     if not asked.page:
         execute(asked)
@@ -149,14 +143,7 @@ def execute(asked: argparse.Namespace) -> None:
     if asked.again:
         runner.forget(asked.kept, asked.again.split(","))
     todo = jobs(names, epsilons, seeds, methods)
-    done = runner.run(
-        todo,
-        work,
-        asked.kept,
-        workers=asked.workers,
-        minutes=asked.minutes,
-        kind=lambda job: (job[0], job[3]),
-    )
+    done = runner.run_asked(asked, todo, work, kind=lambda job: (job[0], job[3]))
     results = summary(done)
     if asked.quick:
         for row in results["rows"]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from benchmarks.methods import REVISION
 
+from benchmarks import pages
+
 Results = dict[str, Any]
 Row = dict[str, Any]
 
@@ -96,10 +98,9 @@ def number(value: float | None) -> str:
     return f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
 
 
-def table(book: Book, data: str, metric: str) -> list[str]:
+def table(book: Book, data: str, metric: str) -> str:
     """One line per method, one column per budget, the best of a column bold."""
-    head = " | ".join(f"{epsilon:g}" for epsilon in book.epsilons)
-    made = [f"| method \\ ε | {head} |", "|---|" + "--:|" * len(book.epsilons)]
+    made = []
     same = [m for m in book.methods if book.results["methods"][m]["group"] != "weaker"]
     best = {e: book.best(data, e, metric, same) for e in book.epsilons}
     for method in book.methods:
@@ -109,8 +110,12 @@ def table(book: Book, data: str, metric: str) -> list[str]:
             top = best[epsilon]
             cells.append(f"**{text}**" if top and top[1] == method else text)
         if any(cell != "–" for cell in cells):
-            made.append(f"| {method} | " + " | ".join(cells) + " |")
-    return made
+            made.append([method, *cells])
+    return by_budget("method \\ ε", book.epsilons, made)
+
+
+def by_budget(what: str, budgets: list[float], rows: list[list[str]]) -> str:
+    return pages.table([what, *(f"{epsilon:g}" for epsilon in budgets)], rows)
 
 
 def verdicts(book: Book, names: list[str]) -> list[str]:
@@ -118,15 +123,9 @@ def verdicts(book: Book, names: list[str]) -> list[str]:
     ours = book.ours
     if ours is None:
         return []
-    made = [
-        f"A case is a data set and an ε. In each case `{ours}`, the defaults, is compared with the",
-        f"best of all peers. *Level* means that the errors are within {LEVEL:.0%} of each other.",
-        "",
-        "| question | won | level | lost | best peer's error / ours: median | least | most |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    lost = []
+    counts, lost = [], []
     for metric, title in TITLES.items():
+        question = title.split(":")[0]
         ratios = []
         for data in names:
             for epsilon in book.epsilons:
@@ -136,27 +135,24 @@ def verdicts(book: Book, names: list[str]) -> list[str]:
                     continue
                 ratios.append(peer[0] / mine)
                 if ratios[-1] < 1 / (1 + LEVEL):
-                    lost.append(
-                        f"| {title.split(':')[0]} | {data} | {epsilon:g} | {peer[1]} "
-                        f"| {number(peer[0])} | {number(mine)} "
-                        f"| {book.ratio(data, epsilon, ours, peer[1], metric)} |"
-                    )
+                    case = question, data, f"{epsilon:g}", peer[1], number(peer[0]), number(mine)
+                    lost.append((*case, book.ratio(data, epsilon, ours, peer[1], metric)))
         if ratios:
             won = sum(ratio > 1 + LEVEL for ratio in ratios)
             behind = sum(ratio < 1 / (1 + LEVEL) for ratio in ratios)
-            made.append(
-                f"| {title.split(':')[0]} | {won} | {len(ratios) - won - behind} | {behind} "
-                f"| {np.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.1f} |"
-            )
+            ends = f"{np.median(ratios):.2f}", f"{min(ratios):.2f}", f"{max(ratios):.1f}"
+            counts.append((question, won, len(ratios) - won - behind, behind, *ends))
+    heads = ["question", "won", "level", "lost"]
+    heads += ["best peer's error / ours: median", "least", "most"]
+    made = [
+        f"A case is a data set and an ε. In each case `{ours}`, the defaults, is compared with the",
+        f"best of all peers. *Level* means that the errors are within {LEVEL:.0%} of each other.",
+        "",
+        pages.table(heads, counts),
+    ]
     if lost:
-        made += [
-            "",
-            "A peer is better here:",
-            "",
-            "| question | data | ε | peer | its error | ours | ours / its |",
-            "|---|---|--:|---|--:|--:|--:|",
-            *lost,
-        ]
+        heads = ["question", "data", "ε", "peer", "its error", "ours", "ours / its"]
+        made += ["", "A peer is better here:", "", pages.table(heads, lost, texts=(0, 1, 3))]
     return made
 
 
@@ -165,22 +161,21 @@ def small_budgets(book: Book, names: list[str]) -> list[str]:
     ours, budgets = book.ours, [e for e in SMALL if e in book.epsilons]
     if ours is None or not budgets:
         return []
-    head = " | ".join(f"{epsilon:g}" for epsilon in budgets)
     made = []
     for metric in ("tv2", "tv1"):
-        lines = {data: [f"| {data} |"] for data in [*names, "geometric mean"]}
+        lines = {data: [data] for data in [*names, "geometric mean"]}
         for epsilon in budgets:
             ratios = []
             for data in names:
                 peer = book.best(data, epsilon, metric, book.group("peer"))
                 if peer is None or (data, epsilon, ours) not in book.rows:
-                    lines[data].append("– |")
+                    lines[data].append("–")
                     continue
                 ratios.append(book.ratio(data, epsilon, ours, peer[1], metric))
-                lines[data].append(f"{ratios[-1]} ({peer[1]}) |")
-            lines["geometric mean"].append(f"{_mean(ratios)} |" if ratios else "– |")
-        made += [f"| {TITLES[metric].split(':')[0]} \\ ε | {head} |"]
-        made += ["|---|" + "--:|" * len(budgets), *map(" ".join, lines.values()), ""]
+                lines[data].append(f"{ratios[-1]} ({peer[1]})")
+            lines["geometric mean"].append(f"{_mean(ratios)}" if ratios else "–")
+        what = TITLES[metric].split(":")[0]
+        made += [by_budget(f"{what} \\ ε", budgets, list(lines.values())), ""]
     return [
         f"The error of `{ours}` divided by that of the best peer, ± the standard error over seeds.",
         "Below 1 ours is better. The best peer is picked after the fact, which favours peers.",
@@ -196,9 +191,9 @@ def each_peer(book: Book) -> list[str]:
         return []
     kinds = {"tv2": "pairs", "tv1": "single"}
     heads = [f"{kind}, ε = {epsilon:g}" for kind in kinds.values() for epsilon in budgets]
-    made = [f"| peer | {' | '.join(heads)} |", "|---|" + "--:|" * len(heads)]
+    made = []
     for peer in book.group("peer"):
-        cells = []
+        cells = [peer]
         for metric in kinds:
             for epsilon in budgets:
                 ratios = [
@@ -208,12 +203,12 @@ def each_peer(book: Book) -> list[str]:
                 ]
                 missing = "" if len(ratios) == len(book.data) else f" (of {len(ratios)})"
                 cells.append(f"{_mean(ratios).value:.2f}{missing}" if ratios else "–")
-        made.append(f"| {peer} | {' | '.join(cells)} |")
+        made.append(cells)
     return [
         f"The error of `{ours}` divided by each peer's: the geometric mean over all data sets.",
         "If a peer was not run on all of them, their number is in brackets.",
         "",
-        *made,
+        pages.table(["peer", *heads], made),
     ]
 
 
@@ -222,14 +217,14 @@ def two_phases(book: Book) -> list[str]:
     pair = ("pilot + auto", "plan + auto")
     if any(method not in book.methods for method in pair):
         return []
-    made = [f"| ε | {' | '.join(TITLES[m].split(':')[0] for m in TITLES)} |"]
-    made += ["|--:|" + "--:|" * len(TITLES)]
+    made = []
     for epsilon in book.epsilons:
         names = [d for d in book.data if all((d, epsilon, m) in book.rows for m in pair)]
         if names:
             means = [_mean([book.ratio(d, epsilon, *pair, m) for d in names]) for m in TITLES]
-            made.append(f"| {epsilon:g} | {' | '.join(map(str, means))} |")
-    return made
+            made.append([f"{epsilon:g}", *means])
+    heads = ["ε", *(title.split(":")[0] for title in TITLES.values())]
+    return [pages.table(heads, made, texts=())]
 
 
 def _mean(ratios: list[Ratio]) -> Ratio:
@@ -249,14 +244,12 @@ def kinds(book: Book) -> dict[str, list[str]]:
 
 def overview(book: Book, data: str) -> list[str]:
     """The paper's metric on one data set, by ε; then ours over the best peer on all of them."""
-    head = " | ".join(f"{epsilon:g}" for epsilon in book.epsilons)
-    made = [f"| total ε | {head} |", "|---|" + "--:|" * len(book.epsilons)]
-    winners = []
+    made, winners = [], []
     for kind, methods in kinds(book).items():
         best = [book.best(data, epsilon, "query", methods) for epsilon in book.epsilons]
         if not any(best):
             continue
-        made.append(f"| {kind} | {' | '.join(number(top and top[0]) for top in best)} |")
+        made.append([kind, *(number(top and top[0]) for top in best)])
         where: dict[str, list[str]] = {}
         for epsilon, top in zip(book.epsilons, best, strict=True):
             if top and top[1] != kind:
@@ -265,8 +258,8 @@ def overview(book: Book, data: str) -> list[str]:
             told = "; ".join(f"{name} (ε = {', '.join(at)})" for name, at in where.items())
             winners += textwrap.wrap(f"{kind[0].upper()}{kind[1:]}: {told}.", 100)
     if book.ours is None:
-        return made
-    means = []
+        return [by_budget("total ε", book.epsilons, made)]
+    means = [f"*all {len(book.data)} data sets:* {book.ours} ÷ best peer"]
     for epsilon in book.epsilons:
         tops = {name: book.best(name, epsilon, "query", book.group("peer")) for name in book.data}
         ratios = [
@@ -275,10 +268,7 @@ def overview(book: Book, data: str) -> list[str]:
             if top and (name, epsilon, book.ours) in book.rows
         ]
         means.append(f"{_mean(ratios).value:.2f}" if ratios else "–")
-    made.append(
-        f"| *all {len(book.data)} data sets:* {book.ours} ÷ best peer | {' | '.join(means)} |"
-    )
-    return [*made, "", *winners]
+    return [by_budget("total ε", book.epsilons, [*made, means]), "", *winners]
 
 
 def choices(grouped: dict[tuple[str, float, str], dict[int, Row]]) -> list[Row]:
@@ -314,11 +304,9 @@ def choosing(book: Book, names: list[str]) -> list[str]:
         ratios = [(*row[metric], row["data"], row["epsilon"]) for row in rows if metric in row]
         if ratios:
             worst = max(ratios)
-            made.append(
-                f"| {metric} | {np.median([r[0] for r in ratios]):.2f} | {worst[0]:.2f} "
-                f"({worst[2]}, ε = {worst[3]:g}, {worst[1]}) "
-                f"| {sum(r[0] <= 1.1 for r in ratios)} of {len(ratios)} |"
-            )
+            where = f"{worst[0]:.2f} ({worst[2]}, ε = {worst[3]:g}, {worst[1]})"
+            within = f"{sum(r[0] <= 1.1 for r in ratios)} of {len(ratios)}"
+            made.append((metric, f"{np.median([r[0] for r in ratios]):.2f}", where, within))
     if not made:
         return []
     peers = book.group("peer")
@@ -327,26 +315,16 @@ def choosing(book: Book, names: list[str]) -> list[str]:
         f"The error of `auto` divided by that of the best of {', '.join(single)}, on the same "
         "reports. Each is compared over the seeds it was run with:"
     )
-    return [
-        *textwrap.wrap(words, 100),
-        "",
-        "| metric | median | worst | at most 1.1 |",
-        "|---|--:|---|--:|",
-        *made,
-    ]
+    heads = ["metric", "median", "worst", "at most 1.1"]
+    return [*textwrap.wrap(words, 100), "", pages.table(heads, made, texts=(0, 2))]
 
 
-def seeds_table(book: Book) -> list[str]:
+def seeds_table(book: Book) -> str:
     """How many seeds stand behind the numbers, fewest to most over budgets."""
-    made = ["| method | " + " | ".join(book.data) + " |", "|---|" + "--:|" * len(book.data)]
-    for method in book.methods:
-        cells = []
-        for data in book.data:
-            counts = [
-                book.rows[data, e, method]["seeds"] if (data, e, method) in book.rows else 0
-                for e in book.epsilons
-            ]
-            low, high = min(counts), max(counts)
-            cells.append(f"{low}" if low == high else f"{low}–{high}")
-        made.append(f"| {method} | " + " | ".join(cells) + " |")
-    return made
+
+    def told(method: str, data: str) -> str:
+        rows = [book.rows.get((data, epsilon, method)) for epsilon in book.epsilons]
+        return pages.span([row["seeds"] if row else 0 for row in rows], "–")
+
+    made = [[method, *(told(method, data) for data in book.data)] for method in book.methods]
+    return pages.table(["method", *book.data], made)

@@ -22,6 +22,8 @@ from benchmarks.accuracy_book import (
 )
 from benchmarks.charts import lines
 
+from benchmarks import pages
+
 PAGE = Path("docs/benchmarks/accuracy.md")
 IMAGES = Path("docs/benchmarks/img")
 OVERVIEW_CHART = "accuracy-adult.svg"
@@ -156,30 +158,26 @@ def document(results: Results) -> str:
             parts += [f"![Error against ε on {listed(names)}](img/{file})", ""]
     if "auto" in book.methods:
         parts += ["## What choosing costs", "", *apart(book, choosing)]
-    parts += [
-        "## Data",
-        "",
-        "| name | defaults | people | attributes | cells | what |",
-        "|---|---|--:|--:|--:|---|",
-    ]
+    rows = []
     for name, people in results["people"].items():
         sizes = f"{people['attributes']} ({', '.join(map(str, people['sizes']))})"
         role = "held out" if name in book.held_out else "chosen on it"
-        parts.append(
-            f"| {name} | {role} | {people['n']:,} | {sizes} | {people['cells']:,} "
-            f"| {people['about']} |"
-        )
-    parts += ["", "## Methods", "", "| method | whose | what |", "|---|---|---|"]
-    for name in book.methods:
-        method = results["methods"][name]
-        parts.append(f"| {name} | {method['group']} | {method['about']} |")
+        counts = f"{people['n']:,}", sizes, f"{people['cells']:,}"
+        rows.append((name, role, *counts, people["about"]))
+    heads = ["name", "defaults", "people", "attributes", "cells", "what"]
+    parts += ["## Data", "", pages.table(heads, rows, texts=(0, 1, 5)), ""]
+    methods = [
+        (name, *map(results["methods"][name].get, ("group", "about"))) for name in book.methods
+    ]
+    heads = ["method", "whose", "what"]
+    parts += ["## Methods", "", pages.table(heads, methods, texts=(0, 1, 2))]
     versions = ", ".join(f"{k} {v}" for k, v in results["versions"].items() if v)
     parts += ["", NOTES.format(versions=versions)]
     for data in book.data:
         parts += [f"## {data}", ""]
         for metric, title in TITLES.items():
-            parts += [f"### {title} ({data})", "", *table(book, data, metric), ""]
-    parts += ["## Seeds", "", *seeds_table(book)]
+            parts += [f"### {title} ({data})", "", table(book, data, metric), ""]
+    parts += ["## Seeds", "", seeds_table(book)]
     return "\n".join(parts) + "\n"
 
 

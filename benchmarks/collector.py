@@ -29,6 +29,7 @@ from typing import Any
 import uvloop
 
 import mdrr
+from benchmarks import pages
 from mdrr.frozen import FrozenSurvey, freeze
 from mdrr.server.answers import answer_bytes
 from mdrr.server.store import Store
@@ -233,12 +234,14 @@ NAMES = {
 def document(found: dict[str, Any], connections: int) -> str:
     ceiling = max(found["handler"]["rate"], found["handler again"]["rate"])
     people = found["sqlite"]["people"]
-    rows = [
-        f"| {NAMES[key]} | {run['rate']:,.0f} | {run['rate'] / ceiling:.0%} | {run['p50']:.1f} "
-        f"| {run['p99']:.1f} | {run['seconds']:.1f} | {run['cpu'] / people * 1e6:.0f} "
-        f"| {run['own'] / people * 1e6:.0f} | {run['load']:.1f} |"
-        for key, run in found.items()
-    ]
+    heads = ["", "answers/s", "of the framework's", "p50 in ms", "p99 in ms", "all, in s"]
+    heads += ["server's CPU in µs each", "generator's", "load"]
+    rows = []
+    for key, run in found.items():
+        cells = [NAMES[key], f"{run['rate']:,.0f}", f"{run['rate'] / ceiling:.0%}"]
+        cells += [f"{run[name]:.1f}" for name in ("p50", "p99", "seconds")]
+        cells += [f"{run[name] / people * 1e6:.0f}" for name in ("cpu", "own")]
+        rows.append([*cells, f"{run['load']:.1f}"])
     return "\n".join(
         [
             "# The collector under load",
@@ -257,10 +260,7 @@ def document(found: dict[str, Any], connections: int) -> str:
             "run is the 100 %. The first row is a plain route that takes the body without parsing "
             "it.",
             "",
-            "| | answers/s | of the framework's | p50 in ms | p99 in ms | all, in s "
-            "| server's CPU in µs each | generator's | load |",
-            "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
-            *rows,
+            pages.table(heads, rows),
             "",
             "The load is the average number of running processes in the minute before a run ended, "
             "two or three of which are the benchmark's own. If it is higher, others used the "

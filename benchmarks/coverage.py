@@ -15,7 +15,6 @@ of a coverage is that of a mean over them.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections import defaultdict
@@ -295,29 +294,17 @@ def gathered(listed: Sequence[Setting], done: Mapping[runner.Job, dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = runner.options(__doc__, "coverage")
     parser.add_argument("--quick", action="store_true", help="five settings, on screen alone")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="randomizations of each (200)")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
-    parser.add_argument("--kept", type=Path, default=Path("out/coverage.jsonl"))
-    parser.add_argument("--page", action="store_true", help="only write the page again")
     asked = parser.parse_args(arguments)
     listed = settings()
     if asked.quick:
         listed, asked.rounds = listed[::15], 2
         asked.kept = asked.kept.with_stem(asked.kept.stem + "-quick")
     if not asked.page:
-        done = runner.run(
-            jobs(listed, asked.rounds),
-            work,
-            asked.kept,
-            workers=asked.workers,
-            minutes=asked.minutes,
-            kind=lambda job: job[:-2],
-        )
+        todo = jobs(listed, asked.rounds)
+        done = runner.run_asked(asked, todo, work, kind=lambda job: job[:-2])
         results = gathered(listed, done)
         if asked.quick:
             print(document(results))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from benchmarks import pages
 
 PAGE = Path("docs/benchmarks/coverage.md")
 KINDS = {
@@ -64,7 +65,7 @@ def document(results: Mapping[str, Any]) -> str:
         f"of {results['level']:.0%} contain the true count. `make bench-coverage` made it.",
         numbers(results, main),
         results.get("note", ""),
-        "\n".join(overview(main)),
+        overview(main),
         verdict(main),
         ABOUT,
         "## The default",
@@ -79,17 +80,7 @@ def document(results: Mapping[str, Any]) -> str:
         TOGETHER,
         table(apart, APART),
     ]
-    return "\n\n".join(wrapped(part) for part in parts if part) + "\n"
-
-
-def wrapped(part: str) -> str:
-    """Prose in lines of a hundred characters; tables and headings as they are."""
-    if part.startswith(("|", "#")):
-        return part
-    blocks = part.split("\n\n")
-    return "\n\n".join(
-        textwrap.fill(" ".join(block.split()), 100, break_on_hyphens=False) for block in blocks
-    )
+    return "\n\n".join(pages.wrapped(part) for part in parts if part) + "\n"
 
 
 def numbers(results: Mapping[str, Any], main: Sequence[Row]) -> str:
@@ -97,10 +88,9 @@ def numbers(results: Mapping[str, Any], main: Sequence[Row]) -> str:
     rounds = [row["rounds"] for row in results["rows"]]
     if not rounds:
         return "Nothing has been measured yet."
-    each = f"{min(rounds)}" if min(rounds) == max(rounds) else f"{min(rounds)} to {max(rounds)}"
     text = (
-        f"The default was measured in {len(main)} settings, with {each} randomizations in each "
-        "setting of this page."
+        f"The default was measured in {len(main)} settings, with {pages.span(rounds)} "
+        "randomizations in each setting of this page."
     )
     left = results["settings"] - len(rounds)
     if left or min(rounds) < results["rounds"]:
@@ -128,24 +118,20 @@ def above(known: Iterable[tuple[float, float]]) -> int:
     return sum(held - 2 * error > HIGH for held, error in known)
 
 
-def overview(rows: Sequence[Row]) -> list[str]:
+def overview(rows: Sequence[Row]) -> str:
     """The lowest, the mean and the highest of each kind, held-out data sets apart."""
-    lines = [
-        "| data sets | questions | settings | lowest | mean | highest "
-        f"| below {LOW:.0%} | above {HIGH:.0%} |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
-    ]
+    lines = []
     for title, held_out in (("seen", False), ("held out", True)):
         some = [row for row in rows if row["held_out"] == held_out]
         for kind, name in KINDS.items():
             known = found(some, kind)
             if known:
                 mean = sum(held for held, _ in known) / len(known)
-                lines.append(
-                    f"| {title} | {name} | {len(known)} | {shown(min(known))} | {mean:.1%} "
-                    f"| {shown(max(known))} | {below(known)} | {above(known)} |"
-                )
-    return lines
+                ends = shown(min(known)), f"{mean:.1%}", shown(max(known))
+                lines.append((title, name, len(known), *ends, below(known), above(known)))
+    heads = ["data sets", "questions", "settings", "lowest", "mean", "highest"]
+    heads += [f"below {LOW:.0%}", f"above {HIGH:.0%}"]
+    return pages.table(heads, lines, texts=(0, 1))
 
 
 def verdict(rows: Sequence[Row]) -> str:
@@ -180,14 +166,10 @@ def table(rows: Sequence[Row], kinds: Mapping[str, str], *, method: bool = False
     """One line for each setting, one column for each kind of question."""
     if not rows:
         return "Not measured yet."
-    heads = [*(["method"] if method else []), "data", "people", "design", "ε", "randomizations"]
-    lines = [
-        "| " + " | ".join([*heads, *kinds.values()]) + " |",
-        "|" + "---|" * method + "---|--:|---|--:|--:|" + "--:|" * len(kinds),
-    ]
+    heads = ["data", "people", "design", "ε", "randomizations", *kinds.values()]
+    lines = []
     for row in rows:
         cells = [
-            *([f"`{row['method']}`"] if method else []),
             row["data"] + ("\\*" if row["held_out"] else ""),
             f"{row['n']:,}",
             DESIGNS[row["design"]],
@@ -200,5 +182,7 @@ def table(rows: Sequence[Row], kinds: Mapping[str, str], *, method: bool = False
                 cells.append(f"{shown(*found([row], kind))} ({width:.2g})")
             else:
                 cells.append("")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append([f"`{row['method']}`", *cells] if method else cells)
+    if method:
+        return pages.table(["method", *heads], lines, texts=(0, 1, 3))
+    return pages.table(heads, lines, texts=(0, 2))

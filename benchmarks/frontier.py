@@ -10,7 +10,6 @@ benchmarks/results/accuracy.json: the same people, ε and questions.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import textwrap
@@ -24,7 +23,7 @@ from benchmarks.data import load
 from benchmarks.methods import METHODS, answers, collected
 
 import mdrr
-from benchmarks import runner
+from benchmarks import pages, runner
 from mdrr.planning.predict import WORTH
 
 DATA = ("adult", "fair", "randhie", "network", "correlated")
@@ -32,6 +31,9 @@ EPSILONS = (1.0, 2.0)
 WORTHS = (0.2, 1.0, 2.0, WORTH, 10.0, 50.0)
 RESULTS = Path("benchmarks/results/frontier.json")
 PAGE = Path("docs/benchmarks/frontier.md")
+PLANS = ("plan, worth", "seeds", "single attributes", "pairs")
+PEERS = ("peer", "single attributes", "pairs", "nearest plan, worth")
+PEERS += ("its singles / the peer's", "its pairs / the peer's")
 CHART = Path("docs/benchmarks/img/frontier.svg")
 
 HEAD = """# What single attributes cost pairs
@@ -109,31 +111,18 @@ def document(results: dict[str, Any], accuracy: dict[str, Any]) -> str:
         for epsilon in EPSILONS:
             plans = [r for r in every if (r["data"], r["epsilon"]) == (name, epsilon)]
             rivals = [r for r in peers(accuracy) if (r["data"], r["epsilon"]) == (name, epsilon)]
-            lines += [
-                f"## {name}, ε = {epsilon:g}",
-                "",
-                "| plan, worth | seeds | single attributes | pairs |",
-                "|--:|--:|--:|--:|",
-            ]
-            lines += [
-                f"| {row['worth']:g} | {row['seeds']} | {_shown(row, 'tv1')} "
-                f"| {_shown(row, 'tv2')} |"
+            shown = [
+                (f"{row['worth']:g}", row["seeds"], _shown(row, "tv1"), _shown(row, "tv2"))
                 for row in plans
             ]
-            lines += [
-                "",
-                "| peer | single attributes | pairs | nearest plan, worth "
-                "| its singles / the peer's | its pairs / the peer's |",
-                "|---|--:|--:|--:|--:|--:|",
-            ]
+            beside = []
             for rival in sorted(rivals, key=lambda row: row["tv2"]):
                 ours = answer_to(rival, plans)
-                lines.append(
-                    f"| {rival['method']} | {_shown(rival, 'tv1')} | {_shown(rival, 'tv2')} "
-                    f"| {ours['worth']:g} | {ours['tv1'] / rival['tv1']:.2f} "
-                    f"| {ours['tv2'] / rival['tv2']:.2f} |"
-                )
-            lines.append("")
+                ratios = [f"{ours[metric] / rival[metric]:.2f}" for metric in ("tv1", "tv2")]
+                errors = _shown(rival, "tv1"), _shown(rival, "tv2")
+                beside.append((rival["method"], *errors, f"{ours['worth']:g}", *ratios))
+            lines += [f"## {name}, ε = {epsilon:g}", ""]
+            lines += [pages.table(PLANS, shown, texts=()), "", pages.table(PEERS, beside), ""]
     return HEAD + told(every, peers(accuracy)) + "\n\n" + "\n".join(lines)
 
 
@@ -184,13 +173,8 @@ def near(plans: list[dict[str, Any]], rivals: list[dict[str, Any]]) -> list[dict
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser = runner.options(__doc__, "frontier")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kept", type=Path, default=Path("out/frontier.jsonl"))
     asked = parser.parse_args(arguments)
     if not asked.page:
         todo = [
@@ -200,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
             for epsilon in EPSILONS
             for worth in WORTHS
         ]
-        done = runner.run(todo, work, asked.kept, workers=asked.workers, kind=lambda job: job[0])
+        done = runner.run_asked(asked, todo, work, kind=lambda job: job[0])
         rows = summary(done, asked.seeds)
         RESULTS.write_text(runner.written({"seeds": asked.seeds, "rows": rows}), encoding="utf-8")
     results, accuracy = (json.loads(path.read_text("utf-8")) for path in (RESULTS, ACCURACY))

@@ -10,7 +10,6 @@ records as they are. Tests are always the true 16,281 records of the test part.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from functools import cache
@@ -139,14 +138,9 @@ def summary(done: dict[runner.Job, dict[str, Any]]) -> dict[str, Any]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = runner.options(__doc__, "learning")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--again", help="sources whose kept results are not used, with semicolons")
-    parser.add_argument("--kept", type=Path, default=Path("out/learning.jsonl"))
-    parser.add_argument("--page", action="store_true", help="only write the page again")
     asked = parser.parse_args(arguments)
     if not asked.page:
         if asked.again:
@@ -157,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
             for epsilon in EPSILONS
             for source in SOURCES
         ]
-        done = runner.run(todo, work, asked.kept, workers=asked.workers)
+        done = runner.run_asked(asked, todo, work)
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(runner.written(summary(done)))
     from benchmarks.learning_page import write

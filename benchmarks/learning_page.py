@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
+
 PAGE = Path("docs/benchmarks/learning.md")
 TITLES = {"accuracy": "Accuracy", "balanced": "Balanced accuracy", "auc": "AUC"}
 
@@ -17,8 +19,6 @@ part, {test:,} people. Of these, {majority:.1%} are in the same income class: al
 class has this accuracy. Numbers are means of {seeds} seeds. `make bench-learning` made this page
 from `benchmarks/results/learning.json`.
 
-| trained on | what |
-|---|---|
 {sources}
 
 The best of each column is bold; training on true records does not count.
@@ -36,16 +36,13 @@ def document(results: dict[str, Any]) -> str:
     epsilons = sorted({row["epsilon"] for row in rows})
     met = {row["source"] for row in rows}
     sources = [source for source in results["sources"] if source in met]
-    seeds = sorted({row["seeds"] for row in rows})
-    listed = "\n".join(f"| {source} | {results['sources'][source]} |" for source in sources)
-    told = "–".join(dict.fromkeys(map(str, (seeds[0], seeds[-1]))))
-    parts = [HEAD.format(**{**results, "sources": listed, "seeds": told})]
+    seeds = [row["seeds"] for row in rows]
+    told = [(source, results["sources"][source]) for source in sources]
+    listed = pages.table(["trained on", "what"], told, texts=(0, 1))
+    parts = [HEAD.format(**{**results, "sources": listed, "seeds": pages.span(seeds, "–")})]
     values = {(r["epsilon"], r["source"], r["model"]): r for r in rows}
     for model in dict.fromkeys(row["model"] for row in rows):
         for measure, title in TITLES.items():
-            head = " | ".join(f"ε = {epsilon:g}" for epsilon in epsilons)
-            parts += [f"## {title}, {model}", "", f"| trained on | {head} |"]
-            parts.append("|---|" + "--:|" * len(epsilons))
             best = {
                 e: max(
                     values[e, s, model][measure]
@@ -54,15 +51,17 @@ def document(results: dict[str, Any]) -> str:
                 )
                 for e in epsilons
             }
+            lines = []
             for source in sources:
-                cells = []
+                cells = [source]
                 for epsilon in epsilons:
                     row = values.get((epsilon, source, model))
                     text = "–" if row is None else f"{row[measure]:.3f}"
                     top = row is not None and row[measure] == best[epsilon]
                     cells.append(f"**{text}**" if top and source != "true records" else text)
-                parts.append(f"| {source} | " + " | ".join(cells) + " |")
-            parts.append("")
+                lines.append(cells)
+            heads = ["trained on", *(f"ε = {epsilon:g}" for epsilon in epsilons)]
+            parts += [f"## {title}, {model}", "", pages.table(heads, lines), ""]
     return "\n".join(parts) + END
 
 

@@ -10,7 +10,6 @@ held against the noise that hides it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import textwrap
 from collections.abc import Callable, Sequence
@@ -27,7 +26,7 @@ from benchmarks.metrics import Answer, product_of
 from benchmarks.people import People
 
 import mdrr
-from benchmarks import runner
+from benchmarks import pages, runner
 from mdrr.estimation.axes import Interactions, interactions
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.raking import fit_margins
@@ -79,9 +78,9 @@ not sharp.
 The last columns say how much of the true axis is seen: the squared cosine between it and the
 leading axis of the reports, and, by chance, that of the shuffled people's reports.
 
-| p | ε | strongest axis / half the noise's edge | second | seen of the strongest | by chance |
-|--:|--:|--:|--:|--:|--:|
 """
+STRENGTHS = ["p", "ε", "strongest axis / half the noise's edge", "second"]
+STRENGTHS += ["seen of the strongest", "by chance"]
 
 
 def work(job: runner.Job) -> dict[str, Any]:
@@ -196,33 +195,22 @@ def summary(done: dict[runner.Job, dict[str, Any]], seeds: int) -> list[dict[str
 
 def document(results: dict[str, Any]) -> str:
     """The page."""
-    lines = [
-        f"| p | ε | {' | '.join(COLUMNS.values())} | `auto` / no relations |",
-        "|--:|--:|" + "--:|" * (len(COLUMNS) + 1),
-    ]
-    rows = results["rows"]
-    for row in rows:
-        shown = [f"{row[column]:.4f} ± {row[f'{column}_error']:.4f}" for column in COLUMNS]
+
+    def measured(row: dict[str, Any], key: str, digits: int) -> str:
+        return f"{row[key]:.{digits}f} ± {row[f'{key}_error']:.{digits}f}"
+
+    lines, axes = [], []
+    for row in results["rows"]:
+        case = f"{row['p']:g}", f"{row['epsilon']:.2f}"
+        shown = [measured(row, column, 4) for column in COLUMNS]
         shown[-1] = f"{row['margins']:.4f}"  # of no report, so of no seed
-        lines.append(
-            f"| {row['p']:g} | {row['epsilon']:.2f} | {' | '.join(shown)} "
-            f"| {row['ratio']:.3f} ± {row['ratio_error']:.3f} |"
-        )
-    axes = [
-        f"| {row['p']:g} | {row['epsilon']:.2f} | {row['strength']:.2f} | {row['second']:.2f} "
-        f"| {row['cosine']:.3f} ± {row['cosine_error']:.3f} "
-        f"| {row['chance']:.3f} ± {row['chance_error']:.3f} |"
-        for row in rows
-    ]
-    return (
-        HEAD.format(seeds=results["seeds"])
-        + "\n".join(lines)
-        + "\n"
-        + AXES
-        + "\n".join(axes)
-        + "\n\n"
-        + told(rows[0])
-    )
+        lines.append((*case, *shown, measured(row, "ratio", 3)))
+        strengths = [f"{row[key]:.2f}" for key in ("strength", "second")]
+        axes.append((*case, *strengths, measured(row, "cosine", 3), measured(row, "chance", 3)))
+    heads = ["p", "ε", *COLUMNS.values(), "`auto` / no relations"]
+    parts = [HEAD.format(seeds=results["seeds"]), pages.table(heads, lines, texts=())]
+    parts += ["\n", AXES, pages.table(STRENGTHS, axes, texts=()), "\n\n", told(results["rows"][0])]
+    return "".join(parts)
 
 
 def told(row: dict[str, Any]) -> str:
@@ -239,17 +227,12 @@ def told(row: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser = runner.options(__doc__, "limits")
     parser.add_argument("--seeds", type=int, default=40)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kept", type=Path, default=Path("out/limits.jsonl"))
     asked = parser.parse_args(arguments)
     if not asked.page:
         todo = [("adult", p, seed) for seed in range(asked.seeds) for p in KEPT]
-        done = runner.run(todo, work, asked.kept, workers=asked.workers, kind=lambda job: job[1])
+        done = runner.run_asked(asked, todo, work, kind=lambda job: job[1])
         results = {"seeds": asked.seeds, "rows": summary(done, asked.seeds)}
         RESULTS.write_text(runner.written(results), encoding="utf-8")
     PAGE.write_text(document(json.loads(RESULTS.read_text("utf-8"))), encoding="utf-8")

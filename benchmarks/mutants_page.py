@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks import pages
+
 EQUIVALENT = Path("tests/mutants.toml")
 
 Known: TypeAlias = dict[tuple[str, str, str], str]
@@ -67,21 +69,23 @@ def reason(module: str, one: dict[str, str], known: Known, default: str = "") ->
 
 def document(results: dict[str, Any], known: Known, groups: Iterable[str]) -> str:
     """The page: the score of each module and group, then every mutant that was not killed."""
-    table = ["| group | module | mutants | equivalent | killed | survived | score |"]
-    table.append("|---|---|--:|--:|--:|--:|--:|")
+    table: list[Any] = []
     listed: list[str] = []
     names = list(groups)
     for name in names:
         some = [row for row in results["rows"] if row["group"] == name]
         parts = [counted(row, known) for row in some]
         for row, part in zip(some, parts, strict=True):
-            table.append(f"| {name} | `{row['module']}` | {cells(part)} |")
+            table.append((name, f"`{row['module']}`", *cells(part)))
             listed += told(row, known)
         if len(some) > 1:
             total = {key: sum(part[key] for part in parts) for key in parts[0]}
-            table.append(f"| **{name}** | all | {cells(total)} |")
+            table.append((f"**{name}**", "all", *cells(total)))
     missing = [name for name in names if not any(row["group"] == name for row in results["rows"])]
-    text = HEAD + "\n".join(table) + "\n" + RULES.format(page=results["page"])
+    heads = ["group", "module", "mutants", "equivalent", "killed", "survived", "score"]
+    text = (
+        HEAD + pages.table(heads, table, texts=(0, 1)) + "\n" + RULES.format(page=results["page"])
+    )
     if missing:
         text += f"- Groups that were not measured: {', '.join(missing)}.\n"
     return text + "\n## Not killed\n\n" + ("\n".join(listed) or "Every mutant was killed.") + "\n"
@@ -98,10 +102,10 @@ def counted(row: dict[str, Any], known: Known) -> dict[str, int]:
     }
 
 
-def cells(part: dict[str, int]) -> str:
+def cells(part: dict[str, int]) -> list[str]:
     count = part["killed"] + part["survived"]
     score = f"{100 * part['killed'] / count:.1f} %" if count else "–"
-    return " | ".join([*(f"{value:,}" for value in part.values()), score])
+    return [*(f"{value:,}" for value in part.values()), score]
 
 
 def told(row: dict[str, Any], known: Known) -> list[str]:

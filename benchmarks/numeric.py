@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import mdrr
+from benchmarks import pages
 from mdrr.estimation.invert import invert
 from mdrr.estimation.project import nearest
 from mdrr.estimation.update import bayesian_update, smoothed_update
@@ -176,26 +177,20 @@ on latent classes for pairs.
 
 def document(results: dict) -> str:
     """The page, its numbers from one run."""
-    errors_table = [
-        "| attribute | bins | ε | band | " + " | ".join(METHODS) + " | best k-RR / banded |",
-        "|---|--:|--:|--:|" + "--:|" * (len(METHODS) + 1),
-    ]
+    errors, summary = [], []
     for row in results["rows"]:
         values = [row[method] for method in METHODS]
-        head = f"{row['attribute']} | {row['bins']} | {row['epsilon']:g} | ±{row['width']}"
-        cells = " | ".join(f"{value:.3f}" for value in values)
+        head = row["attribute"], row["bins"], f"{row['epsilon']:g}", f"±{row['width']}"
         gain = min(values[:_BANDED]) / values[_BANDED]
-        errors_table.append(f"| {head} | {cells} | {gain:.1f} |")
-    summary = [
-        "| attribute | mean | true mean | median (95 % interval) | true median |",
-        "|---|--:|--:|--:|--:|",
-    ]
+        errors.append((*head, *(f"{value:.3f}" for value in values), f"{gain:.1f}"))
     for row in results["summaries"]:
         median = f"{row['median']:.1f} ({row['low']:.1f} to {row['high']:.1f})"
-        means = f"{row['mean']:.2f} | {row['true mean']:.2f}"
-        summary.append(f"| {row['attribute']} | {means} | {median} | {row['true median']:.1f} |")
-    parts = [HEAD.format(seeds=results["seeds"]), *errors_table, BETWEEN, *summary, END]
-    return "\n".join(parts)
+        means = f"{row['mean']:.2f}", f"{row['true mean']:.2f}"
+        summary.append((row["attribute"], *means, median, f"{row['true median']:.1f}"))
+    heads = ["attribute", "bins", "ε", "band", *METHODS, "best k-RR / banded"]
+    parts = [HEAD.format(seeds=results["seeds"]), pages.table(heads, errors), BETWEEN]
+    heads = ["attribute", "mean", "true mean", "median (95 % interval)", "true median"]
+    return "\n".join([*parts, pages.table(heads, summary), END])
 
 
 def main() -> None:

@@ -10,7 +10,6 @@ and, with the same weight, all pairs. Estimates are `method="auto"`.
 
 from __future__ import annotations
 
-import argparse
 import json
 from functools import lru_cache
 from itertools import combinations
@@ -22,7 +21,7 @@ from benchmarks.data import People, load
 from benchmarks.methods import collected
 
 import mdrr
-from benchmarks import runner
+from benchmarks import pages, runner
 from mdrr.dependence import from_codes
 from mdrr.planning.plan import Candidate
 from mdrr.planning.predict import relative_error
@@ -124,16 +123,12 @@ def jobs() -> list[runner.Job]:
 
 def document(results: dict) -> str:
     """The page."""
-    lines = [
-        "| data | ε | design | dependences | predicted | simulated | ratio |",
-        "|---|--:|---|---|--:|--:|--:|",
-    ]
+    heads = ["data", "ε", "design", "dependences", "predicted", "simulated", "ratio"]
+    lines = []
     for row in results["rows"]:
-        ratio = row["predicted"] / row["simulated"]
-        lines.append(
-            f"| {row['data']} | {row['epsilon']:g} | {row['design']} | {row['dependences']} "
-            f"| {row['predicted']:.3f} | {row['simulated']:.3f} | {ratio:.2f} |"
-        )
+        case = row["data"], f"{row['epsilon']:g}", row["design"], row["dependences"]
+        ratio = f"{row['predicted'] / row['simulated']:.2f}"
+        lines.append((*case, f"{row['predicted']:.3f}", f"{row['simulated']:.3f}", ratio))
     told = []
     for words, some in kinds(results["rows"]).items():
         ratios = [row["predicted"] / row["simulated"] for row in some]
@@ -142,7 +137,7 @@ def document(results: dict) -> str:
             f"{words}: {within} of {len(ratios)} predictions lie within a factor {FACTOR} "
             f"(median ratio {np.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f})."
         )
-    return HEAD + "\n".join(lines) + "\n\n" + "\n\n".join(told) + "\n"
+    return HEAD + pages.table(heads, lines, texts=(0, 2, 3)) + "\n\n" + "\n\n".join(told) + "\n"
 
 
 def kinds(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -156,16 +151,11 @@ def kinds(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--page", action="store_true", help="only write the page again")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kept", type=Path, default=Path("out/planning.jsonl"))
+    parser = runner.options(__doc__, "planning")
     asked = parser.parse_args(arguments)
     if not asked.page:
         todo = jobs()
-        done = runner.run(todo, work, asked.kept, workers=asked.workers)
+        done = runner.run_asked(asked, todo, work)
         rows = [
             {
                 "data": job[0],

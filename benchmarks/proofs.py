@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.securesum import ALL_OF_ADULT, ATTRIBUTES, records
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from benchmarks import pages
 from mdrr.securesum.prio3 import vdaf
 from mdrr.securesum.prio3.pairs import PROOFS, forgery, prio3_of
 from mdrr.securesum.question import Question
@@ -253,11 +254,10 @@ def document(results: dict[str, Any]) -> str:
 def _table(rows: list[dict[str, Any]], by: str) -> str:
     heads = [by, "aggregators", "people", "cells", "proofs", "seconds", "CPU ms of a person",
              "CPU ms of all aggregators", "kB a person", "bytes between"]  # fmt: skip
-    lines = ["| " + " | ".join(heads) + " |", "|---|" + "--:|" * (len(heads) - 1)]
-    for row in rows:
-        cells = [
-            str(row[by]),
-            str(row["aggregators"]),
+    lines = [
+        [
+            row[by],
+            row["aggregators"],
             f"{row['people']:,}",
             f"{row['cells']:,}",
             "yes" if row["proofs"] else "no",
@@ -265,10 +265,11 @@ def _table(rows: list[dict[str, Any]], by: str) -> str:
             f"{1000 * row['people_cpu'] / row['people']:.2f}",
             f"{1000 * row['aggregators_cpu'] / row['people']:.2f}",
             f"{row['sent_per_person'] / 1000:.1f}",
-            str(row["between_aggregators"]),
+            row["between_aggregators"],
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        for row in rows
+    ]
+    return pages.table(heads, lines)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ lines, so a run that was stopped goes on where it was, and a single method can b
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
@@ -26,6 +27,18 @@ Job = tuple[Any, ...]
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # jobs run side by side: one thread each
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+
+
+def options(about: str | None, name: str) -> argparse.ArgumentParser:
+    """The command line of a benchmark made of jobs: what all of them have."""
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--minutes", type=float, help="stop after this long; go on later")
+    parser.add_argument("--kept", type=Path, default=Path(f"out/{name}.jsonl"))
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    return parser
 
 
 def read(path: Path) -> dict[Job, dict[str, Any]]:
@@ -76,6 +89,13 @@ def means(
             error = float(values.std(ddof=1)) / math.sqrt(len(values))
             found[f"{metric}_error"] = round(error, digits)
     return found
+
+
+def run_asked(
+    asked: argparse.Namespace, jobs: Iterable[Job], work: Callable[[Job], Any], **how: Any
+) -> dict[Job, dict[str, Any]]:
+    """`run` as the command line asks for it."""
+    return run(jobs, work, asked.kept, workers=asked.workers, minutes=asked.minutes, **how)
 
 
 def run(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
+
 TEMPLATE = Path(__file__).with_suffix(".md")
 
 
@@ -20,15 +22,6 @@ def document(results: dict[str, Any]) -> str:
         paper=_paper(results["paper"], "people"),
         paper_cells=_paper(results["paper_cells"], "cells"),
     )
-
-
-def _table(heads: list[str], rows: list[list[str]]) -> str:
-    lines = [
-        "| " + " | ".join(heads) + " |",
-        "|" + "--:|" * len(heads),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
-    return "\n".join(lines)
 
 
 def _batches(runs: list[dict[str, Any]], by: str) -> str:
@@ -47,9 +40,9 @@ def _batches(runs: list[dict[str, Any]], by: str) -> str:
                 f"{run['stored'] / run['people'] / 1000:.1f}",
             ]
         )
-    return _table(
-        [by, "seconds", "ms a person", "CPU ms: person", "relay", "aggregators", "kB sent a person",
-         "kB stored a person"], rows)  # fmt: skip
+    heads = [by, "seconds", "ms a person", "CPU ms: person", "relay", "aggregators"]
+    heads += ["kB sent a person", "kB stored a person"]
+    return pages.table(heads, rows, texts=())
 
 
 def _adult(run: dict[str, Any]) -> str:
@@ -78,6 +71,6 @@ def _paper(runs: list[dict[str, Any]], by: str) -> str:
                 f"{run['cpu'] / units * 1e6:.3f}",
             ]
         )
-    return _table(
-        [by, "seconds", "CPU s", "kB sent a person", "kB received a person",
-         "bytes of shares per n(n−1)·cells", "CPU µs per n(n−1)·cells"], rows)  # fmt: skip
+    heads = [by, "seconds", "CPU s", "kB sent a person", "kB received a person"]
+    heads += ["bytes of shares per n(n−1)·cells", "CPU µs per n(n−1)·cells"]
+    return pages.table(heads, rows, texts=())

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import mdrr
+from benchmarks import pages
 from mdrr.estimation.adjust import adjust_away
 from mdrr.estimation.em import em, random_start
 from mdrr.estimation.evidence import Evidence
@@ -126,12 +127,10 @@ def document(found: dict[str, Any]) -> str:
     for work, words in WORK.items():
         each = slope(runs, work)
         of = "distinct reports" if work in ("rake", "em") else "people"
-        seconds = " | ".join(f"{one[work]['cores']:.1f}" for one in runs)
-        rows.append(
-            f"| {words} | {seconds} | {1e6 * each:.2f} s per million {of} | "
-            f"{billion(runs, work):.1f} core-hours |"
-        )
-    heads = " | ".join(f"{one['people'] / 1e6:.1f} M" for one in runs)
+        seconds = [f"{one[work]['cores']:.1f}" for one in runs]
+        costs = f"{1e6 * each:.2f} s per million {of}", f"{billion(runs, work):.1f} core-hours"
+        rows.append((words, *seconds, *costs))
+    sizes = [f"{one['people'] / 1e6:.1f} M" for one in runs]
     size = last["bytes"] / last["people"]
     distinct = ", ".join(f"{one['distinct']:,}" for one in runs)
     return "\n".join(
@@ -147,9 +146,7 @@ def document(found: dict[str, Any]) -> str:
             "fitted to them, and its slope is what one more costs. A billion is the slope times "
             "10⁹: no run of that size was made.",
             "",
-            f"| work | {heads} | slope | a billion |",
-            "|---|" + "--:|" * (len(runs) + 2),
-            *rows,
+            pages.table(["work", *sizes, "slope", "a billion"], rows),
             "",
             f"There were {distinct} distinct reports. Adult's questions have 1,814,400 "
             "combinations, and no more distinct reports than those. A sweep or a pass over a "

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import pages
+
 PAGE = Path("docs/benchmarks/speed.md")
 CHART = Path("docs/benchmarks/img/speed.svg")
 
@@ -171,7 +173,7 @@ def document(kept: Mapping[str, Any]) -> None:
 
 
 def _aims(cases: Mapping[str, Found]) -> str:
-    rows = ["| work | aim | measured | reached |", "|---|--:|--:|---|"]
+    rows = []
     for aim in AIMS:
         if aim.case not in cases:
             continue
@@ -179,18 +181,14 @@ def _aims(cases: Mapping[str, Found]) -> str:
         reached = value >= aim.limit if aim.least else value <= aim.limit
         sign = "at least" if aim.least else "at most"
         measured = f"{_number(value)} {aim.unit}"
-        rows.append(
-            f"| {aim.what} | {sign} {aim.limit:g} {aim.unit} | {measured} "
-            f"| {'yes' if reached else '**no**'} |"
-        )
+        aimed = f"{sign} {aim.limit:g} {aim.unit}"
+        rows.append((aim.what, aimed, measured, "yes" if reached else "**no**"))
     if {"auto 32561", "auto 1000000"} <= set(cases):
         few, many = (_of(cases[f"auto {n}"], "mdrr") for n in (32561, 1000000))
         reached = "yes" if many <= 4 * few else "**no**"
-        rows.append(
-            f"| `auto` of 1 million people, against 32,561 | at most 4 times "
-            f"| {_number(many / few)} times | {reached} |"
-        )
-    return "\n".join(rows)
+        what, times = "`auto` of 1 million people, against 32,561", f"{_number(many / few)} times"
+        rows.append((what, "at most 4 times", times, reached))
+    return pages.table(["work", "aim", "measured", "reached"], rows, texts=(0, 3))
 
 
 def _table(key: str, found: Found) -> str:
