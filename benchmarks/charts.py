@@ -34,20 +34,19 @@ def lines(
         color=method,
     )
     drawn = base.mark_line(strokeWidth=1.5) + base.mark_point(size=28, filled=True).encode(shape)
-    faceted = (
-        drawn.properties(width=width, height=height)
-        .facet(
-            column=alt.Column(
-                "data:N", title=None, sort=list(dict.fromkeys(p["data"] for p in points))
-            ),
-            row=alt.Row("what:N", title=None, sort=list(dict.fromkeys(p["what"] for p in points))),
-        )
-        .resolve_scale(y="independent")
-        .configure(background="white", font="sans-serif")
-        .configure_legend(orient="bottom", columns=len(order), symbolSize=60)
-        .configure_view(stroke="#ddd")
+    faceted = drawn.properties(width=width, height=height).facet(
+        column=alt.Column(
+            "data:N", title=None, sort=list(dict.fromkeys(p["data"] for p in points))
+        ),
+        row=alt.Row("what:N", title=None, sort=list(dict.fromkeys(p["what"] for p in points))),
     )
-    faceted.save(path)
+    _save(faceted.resolve_scale(y="independent"), path, len(order))
+
+
+def _save(chart: Any, path: Path, columns: int) -> None:
+    """Write a chart in the style of all of them, with so many columns in its legend."""
+    styled = chart.configure(background="white", font="sans-serif").configure_view(stroke="#ddd")
+    styled.configure_legend(orient="bottom", columns=columns, symbolSize=60).save(path)
 
 
 def trade(
@@ -82,15 +81,8 @@ def trade(
         chosen.mark_point(size=90, strokeWidth=1.5, color=COLOURS[0]),
         rivals.mark_point(size=60, filled=True, opacity=1),
     )
-    faceted = (
-        drawn.properties(width=150, height=130)
-        .facet(
-            column=alt.Column("data:N", title=None, sort=order),
-            row=alt.Row("epsilon:Q", title=None).header(labelExpr="'ε = ' + datum.value"),
-        )
-        .resolve_scale(x="independent", y="independent")
-        .configure(background="white", font="sans-serif")
-        .configure_legend(orient="bottom", columns=len(names), symbolSize=60)
-        .configure_view(stroke="#ddd")
+    faceted = drawn.properties(width=150, height=130).facet(
+        column=alt.Column("data:N", title=None, sort=order),
+        row=alt.Row("epsilon:Q", title=None).header(labelExpr="'ε = ' + datum.value"),
     )
-    faceted.save(path)
+    _save(faceted.resolve_scale(x="independent", y="independent"), path, len(names))

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
+from benchmarks.processes import cpu_seconds
 
 import mdrr
 from benchmarks import pages
@@ -181,12 +182,6 @@ def measure(script: str, waiting: list[bytes], connections: int, *more: str) -> 
     finally:
         server.terminate()
         server.wait()
-
-
-def cpu_seconds(process: int) -> float:
-    """What a process has used of the processors, by what Linux counts."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def on(url: str, n: int, connections: int) -> dict[str, float]:

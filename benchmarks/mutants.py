@@ -45,6 +45,14 @@ class Group(NamedTuple):
     tests: tuple[str, ...]
 
 
+def _securesum(modules: str, tests: str) -> Group:
+    """Modules and tests of secure sums, by their names alone."""
+    return Group(
+        tuple(f"securesum/{name}.py" for name in modules.split()),
+        tuple(f"tests/securesum/{name}.py" for name in tests.split()),
+    )
+
+
 GROUPS = {
     "source": Group(("source.py",), ("tests/test_source.py", "tests/test_vectors.py")),
     "matrix": Group(
@@ -73,93 +81,42 @@ GROUPS = {
     "protocols": Group(("protocols.py",), ("tests/test_protocols.py", "tests/test_design.py")),
     "privacy": Group(("privacy/*",), ("tests/privacy",)),
     "tallies": Group(("tallies.py",), ("tests/test_tallies.py", "tests/test_sums.py")),
-    "securesum-messages": Group(
-        (
-            "securesum/abort.py",
-            "securesum/keys.py",
-            "securesum/message.py",
-            "securesum/ring.py",
-            "securesum/wire.py",
-        ),
-        (
-            "tests/securesum/test_ring.py",
-            "tests/securesum/test_vectors.py",
-            "tests/securesum/test_wire.py",
-        ),
+    "securesum-messages": _securesum(
+        "abort keys message ring wire",
+        "test_ring test_vectors test_wire",
     ),
-    "securesum-terms": Group(
-        (
-            "securesum/admission.py",
-            "securesum/batch.py",
-            "securesum/folder.py",
-            "securesum/question.py",
-            "securesum/roster.py",
-            "securesum/terms.py",
-        ),
-        (
-            "tests/securesum/attacks/test_02_aggregators.py",
-            "tests/securesum/test_batch.py",
-            "tests/securesum/test_question.py",
-            "tests/securesum/test_vectors.py",
-        ),
+    "securesum-terms": _securesum(
+        "admission batch folder question roster terms",
+        "attacks/test_02_aggregators test_batch test_question test_vectors",
     ),
-    "securesum-people": Group(
-        ("securesum/device.py", "securesum/person.py"),
-        (
-            "tests/securesum/test_device.py",
-            "tests/securesum/test_vectors.py",
-        ),
+    "securesum-people": _securesum(
+        "device person",
+        "test_device test_vectors",
     ),
-    "securesum-aggregators": Group(
-        ("securesum/ledger.py", "securesum/verifying.py"),
-        (
-            "tests/securesum/test_ledger.py",
-            "tests/securesum/test_opening.py",
-            "tests/securesum/test_vectors.py",
-        ),
+    "securesum-aggregators": _securesum(
+        "ledger verifying",
+        "test_ledger test_opening test_vectors",
     ),
-    "securesum-opening": Group(
-        ("securesum/opening.py",),
-        ("tests/securesum/test_opening.py", "tests/securesum/test_vectors.py"),
+    "securesum-opening": _securesum(
+        "opening",
+        "test_opening test_vectors",
     ),
-    "securesum-groups": Group(
-        ("securesum/history.py", "securesum/private.py", "securesum/shares.py"),
-        (
-            "tests/securesum/test_history.py",
-            "tests/securesum/test_private.py",
-            "tests/securesum/test_reruns.py",
-            "tests/securesum/test_shares.py",
-            "tests/securesum/test_vectors.py",
-        ),
+    "securesum-groups": _securesum(
+        "history private shares",
+        "test_history test_private test_reruns test_shares test_vectors",
     ),
-    "securesum-paper": Group(
-        ("securesum/paper.py",),
-        ("tests/securesum/test_paper.py", "tests/securesum/test_reruns.py"),
+    "securesum-paper": _securesum(
+        "paper",
+        "test_paper test_reruns",
     ),
-    "securesum-members": Group(
-        ("securesum/member.py", "securesum/organiser.py", "securesum/post.py"),
-        (
-            "tests/securesum/attacks/test_small_groups.py",
-            "tests/securesum/test_members.py",
-            "tests/securesum/test_vectors.py",
-        ),
+    "securesum-members": _securesum(
+        "member organiser post",
+        "attacks/test_small_groups test_members test_vectors",
     ),
-    "securesum-proofs": Group(
-        (
-            "securesum/prio3/bits.py",
-            "securesum/prio3/field.py",
-            "securesum/prio3/flp.py",
-            "securesum/prio3/modular.py",
-            "securesum/prio3/pairs.py",
-            "securesum/prio3/scheme.py",
-            "securesum/prio3/vdaf.py",
-            "securesum/prio3/xof.py",
-        ),
-        (
-            "tests/securesum/prio3/test_field.py",
-            "tests/securesum/prio3/test_pairs.py",
-            "tests/securesum/prio3/test_vdaf.py",
-        ),
+    "securesum-proofs": _securesum(
+        "prio3/bits prio3/field prio3/flp prio3/modular prio3/pairs prio3/scheme prio3/vdaf "
+        "prio3/xof",
+        "prio3/test_field prio3/test_pairs prio3/test_vdaf",
     ),
 }
 

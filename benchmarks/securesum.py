@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.processes import cpu_seconds
 from benchmarks.securesum_page import document
 
 import mdrr
@@ -120,7 +121,7 @@ def with_aggregators(n: int, attributes: int = 8) -> dict[str, Any]:
         common = ("--relay", url, "--organiser", organiser, "--json")
         servers = [_start("aggregate", "--state", folder / f"agg{k}", *common) for k in (0, 1)]
         _idle(*servers)
-        before = {one.pid: _cpu_of(one) for one in (relay, *servers)}
+        before = {one.pid: cpu_seconds(one.pid) for one in (relay, *servers)}
         wall, cpu = time.perf_counter(), time.process_time()
         batch, sent = _report(url, organiser, folder, codes)
         people_cpu, people_seconds = time.process_time() - cpu, time.perf_counter() - wall
@@ -201,18 +202,12 @@ def _run(*args: object) -> str:
     return out
 
 
-def _cpu_of(process: subprocess.Popen[str]) -> float:
-    """CPU seconds of a process so far."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def _idle(*processes: subprocess.Popen[str]) -> None:
     """Wait until processes have loaded their modules and poll: starting is not measured."""
     for process in processes:
         used = -1.0
-        while _cpu_of(process) - used > 0.1:
-            used = _cpu_of(process)
+        while cpu_seconds(process.pid) - used > 0.1:
+            used = cpu_seconds(process.pid)
             time.sleep(2.0)
 
 

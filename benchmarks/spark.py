@@ -19,10 +19,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.processes import cpu_seconds
 
 import mdrr
 from benchmarks import pages
@@ -53,7 +55,7 @@ class Meter:
     """
 
     def __init__(self, every: float = 0.2) -> None:
-        self.used: dict[int, int] = {}
+        self.used: dict[int, float] = {}
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._watch, args=(every,), daemon=True)
         self.thread.start()
@@ -64,12 +66,9 @@ class Meter:
 
     def seconds(self) -> float:
         for pid in processes(os.getpid()):
-            try:
-                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it has ended
-                continue
-            self.used[pid] = int(fields[11]) + int(fields[12])
-        return sum(self.used.copy().values()) / os.sysconf("SC_CLK_TCK")
+            with suppress(OSError):  # it has ended
+                self.used[pid] = cpu_seconds(pid)
+        return sum(self.used.copy().values())
 
     def measured(self, work: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
         used, began = self.seconds(), time.perf_counter()
