@@ -82,24 +82,17 @@ def smallest_address(cells: int) -> type[np.integer[Any]]:
 def _adder(rows: int) -> Callable[[Integers, Codes, Codes, int, Integers | None], None]:
     """What adds the rows' counts to a table: compiled for many rows, else NumPy."""
     loops = compiled(rows)
-    if loops is None:
 
-        def add(table: Any, first: Any, second: Any, width: int, weights: Any) -> None:
-            cells = first.astype(np.int64) * width + second
-            if weights is None:
-                table += np.bincount(cells, minlength=len(table))
-            else:
-                np.add.at(table, cells, weights)
-
-        return add
-
-    def add_fast(table: Any, first: Any, second: Any, width: int, weights: Any) -> None:
-        if weights is None:
+    def add(table: Any, first: Any, second: Any, width: int, weights: Any) -> None:
+        if loops is not None and weights is None:
             loops.count_pairs(table, first, second, width)
-        else:
+        elif loops is not None:
             loops.weigh_pairs(table, first, second, width, weights)
+        else:
+            cells = first.astype(np.int64) * width + second
+            np.add.at(table, cells, 1 if weights is None else weights)
 
-    return add_fast
+    return add
 
 
 def distinct_rows(

@@ -149,9 +149,8 @@ def summed(
     rows = len(columns[0])
     if counts is None:
         n = rows
-        half = np.unpackbits(np.frombuffer(rng.bytes(rows // 8 + 1), np.uint8))[:rows].view(
-            np.bool_
-        )
+        bits = np.unpackbits(np.frombuffer(rng.bytes(rows // 8 + 1), np.uint8))
+        half = bits[:rows].view(np.bool_)
         halves = burt_tables(columns, sizes, None, half)
     else:
         n = int(counts.sum())

@@ -50,36 +50,34 @@ def reported(task: dict[str, Any]) -> str:
     from mdrr.design import Design
 
     design = Design.from_dict(task["design"])
-    names = design.domain.names
-    labels = [attribute["categories"] for attribute in task["design"]["attributes"]]
+    told = {
+        attribute["name"]: [attribute["categories"][code] for code in column]
+        for attribute, column in zip(task["design"]["attributes"], task["codes"], strict=True)
+    }
     sent: list[Any] = []
     if task["kind"] == "single":
         from mdrr.respondent import respond
 
-        for cells in zip(*task["codes"], strict=True):
-            record = {n: known[c] for n, known, c in zip(names, labels, cells, strict=True)}
-            report = respond(record, task["design"])
+        for answers in zip(*told.values(), strict=True):
+            report = respond(dict(zip(told, answers, strict=True)), task["design"])
             sent.append([report.questionnaire, *report.codes])
     else:
         import numpy as np
 
         for count in (64, len(task["codes"][0])):
-            columns = [column[:count] for column in task["codes"]]
             if task["kind"] == "bulk":
                 from mdrr.randomizer import randomize_codes
 
-                reports = randomize_codes([np.array(column) for column in columns], design)
+                columns = [np.array(column[:count]) for column in task["codes"]]
+                reports = randomize_codes(columns, design)
                 sent += [[b.rows.tolist(), [c.tolist() for c in b.codes]] for b in reports.batches]
             else:
                 import pyarrow as pa
 
                 from mdrr.spark.workers import randomized
 
-                told = {
-                    n: [known[c] for c in column]
-                    for n, known, column in zip(names, labels, columns, strict=True)
-                }
-                batches = randomized(design, [pa.RecordBatch.from_pydict(told)])
+                some = {name: answers[:count] for name, answers in told.items()}
+                batches = randomized(design, [pa.RecordBatch.from_pydict(some)])
                 sent += [batch.to_pydict() for batch in batches]
     return hashlib.sha256(json.dumps(sent).encode()).hexdigest()
 

@@ -169,18 +169,15 @@ def self_test(
                 continue  # the audit says that it is not audited
     found = []
     for name in here:
+        whole = every_matrix()
         with PLATFORMS[name]() as run:
-            for words, plant in COUNTED.items():
-                check = exact(plant(run), every_matrix(), name)
-                found.append(_planted(words, name, [check], ""))
+            once = {words: exact(plant(run), whole, name) for words, plant in COUNTED.items()}
         if name == "browser":
-            check = exact(page(OFF_BY_ONE), every_matrix(), name)
-            found.append(_planted("u + 1 for u in the page's own code", name, [check], ""))
-            check = provenance(name, edit=MATH_RANDOM)
-            found.append(_planted("Math.random gives the bytes", name, [check], ""))
+            once["u + 1 for u in the page's own code"] = exact(page(OFF_BY_ONE), whole, name)
+            once["Math.random gives the bytes"] = provenance(name, edit=MATH_RANDOM)
         else:
-            for words, program in OBSERVED.items():
-                found.append(_planted(words, name, [provenance(name, program)], ""))
+            once |= {words: provenance(name, program) for words, program in OBSERVED.items()}
+        found += [_planted(words, name, [check], "") for words, check in once.items()]
     design = drawn_questionnaires()
     with PLATFORMS["bulk"]() as run:
         for i, (words, (meant, plant)) in enumerate(SAMPLED.items()):
