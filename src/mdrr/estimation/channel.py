@@ -33,6 +33,10 @@ from mdrr.matrix import Array, Constant, Public
 from mdrr.tallies import Tally
 
 _MOST_ENTRIES = 2**26
+_MOST_TOGETHER = 1024
+"""Combinations of places that are one place: so few that the tables of 40 classes fit a cache."""
+_MOST_COLUMNS = 4
+"""Places that are one place: products of so many probabilities are not too small yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,30 +55,78 @@ class Seen:
     ends: npt.NDArray[np.int64]  # where each code's entries end
 
     def likelihood(self, tables: Array) -> tuple[Array, Array]:
-        """φ at the cells that matter, `(cells, Z)`, and P(y | z) at the codes seen, `(u, Z)`."""
-        phi = np.empty((len(self.rows), tables.shape[1]))
-        in_parts(len(phi), lambda a, b: multiply_cells(phi, tables, self.rows, a, b))
-        like = np.empty((len(self.floor), tables.shape[1]))
+        """φ at the cells that matter, `(cells, Z)`, and P(y | z) at the codes seen, `(u + 1, Z)`.
+
+        The last row is of ones, for reports of fewer codes.
+        """
+        phi = multiplied(tables, self.rows)
+        like = np.ones((len(self.floor) + 1, tables.shape[1]))
         seen = (self.floor, self.first, self.entries, self.ends)
-        in_parts(len(like), lambda a, b: through(like, phi, *seen, a, b))
+        in_parts(len(self.floor), lambda a, b: through(like, phi, *seen, a, b))
         return phi, like
 
     def collect(self, phi: Array, like: Array, tallied: Array, sums: Array) -> None:
         """Add to the attributes' stacked sums the responsibilities that are the truth's share."""
         truths = np.zeros_like(phi)
-        back(truths, like, tallied, self.first, self.entries, self.ends)
+        back(truths, like[:-1], tallied[:-1], self.first, self.entries, self.ends)
         truths *= phi
         add_cells(sums, truths, self.rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Stack:
-    """Reports of several codes each: `codes[i, c]` is a place among the codes seen.
+def multiplied(table: Array, rows: npt.NDArray[np.int32]) -> Array:
+    """Π_j table[rows[i, j]], `(cells, Z)`."""
+    found = np.empty((len(rows), table.shape[1]))
+    in_parts(len(rows), lambda a, b: multiply_cells(found, table, rows, a, b))
+    return found
 
-    Where a report has fewer codes than others, the rest of its row is -1.
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Rows of places in a table, those that often stand together as one place.
+
+    Arguments:
+        codes: `(k, b)`, a row's places among `cells`.
+        cells: `(u, w)`, the places in the table that each stands for. Its last row is of ones,
+            where a cell has fewer than others.
     """
 
     codes: npt.NDArray[np.int32]
+    cells: npt.NDArray[np.int32]
+
+
+def packed(places: npt.NDArray[np.int32], ones: int) -> Packed:
+    """Neighbouring columns as one, while few combinations of them occur among many rows."""
+    most = min(len(places) // 8, _MOST_TOGETHER)
+    codes: list[npt.NDArray[np.int64]] = []
+    cells: list[npt.NDArray[np.int32]] = []
+    for column in places.T:
+        single, at = np.unique(column, return_inverse=True)
+        if cells and cells[-1].shape[1] < _MOST_COLUMNS:
+            met, both = np.unique(codes[-1] * len(single) + at.ravel(), return_inverse=True)
+            if len(met) <= most:
+                before, last = np.divmod(met, len(single))
+                cells[-1] = np.column_stack([cells[-1][before], single[last]])
+                codes[-1] = both.ravel()
+                continue
+        cells.append(single[:, None])
+        codes.append(at.ravel())
+    starts = np.cumsum([0, *map(len, cells)])
+    widest = max(block.shape[1] for block in cells)
+    return Packed(
+        np.stack([c + s for c, s in zip(codes, starts, strict=False)], axis=1).astype(np.int32),
+        np.concatenate([_padded(block, widest, ones) for block in cells]).astype(np.int32),
+    )
+
+
+def _padded(rows: npt.NDArray[np.int32], width: int, ones: int) -> npt.NDArray[np.int32]:
+    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=ones)
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Reports of several codes each, whose places are among the codes seen."""
+
+    places: Packed
     counts: Array
     seen: Seen
 
@@ -82,7 +134,7 @@ class Stack:
         self, start: int, stop: int, like: Array, weights: Array, tallied: Array, sizes: Array
     ) -> float:
         """The E-step over a slice of the reports, by codes: see `kernel.expect`."""
-        return expect(self.codes, self.counts, start, stop, like, weights, tallied, sizes)
+        return expect(self.places.codes, self.counts, start, stop, like, weights, tallied, sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +144,7 @@ class Cells:
     Every report is its own code, so that its likelihood need not be kept: see `Seen` for the parts.
     """
 
-    rows: npt.NDArray[np.int32]
+    places: Packed
     counts: Array
     signal: Array
     floor: Array
@@ -101,7 +153,7 @@ class Cells:
         self, start: int, stop: int, tables: Array, weights: Array, sums: Array, sizes: Array
     ) -> float:
         """The whole EM pass over a slice of the reports: see `kernel.expect_cells`."""
-        seen = (self.rows, self.counts, self.signal, self.floor)
+        seen = (self.places.codes, self.counts, self.signal, self.floor)
         return expect_cells(*seen, start, stop, tables, weights, sums, sizes)
 
 
@@ -134,7 +186,8 @@ def _cells(parts: Sequence[_Part], design: Design) -> Cells:
     ]
     merged = _merged(seen, design)
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
-    return Cells(merged.rows, counts, merged.entries, merged.floor)
+    places = packed(merged.rows, sum(design.domain.shape))
+    return Cells(places, counts, merged.entries, merged.floor)
 
 
 def _stack(parts: Sequence[_Part], design: Design) -> Stack:
@@ -149,17 +202,16 @@ def _stack(parts: Sequence[_Part], design: Design) -> Stack:
             found.append(_seen(cluster, distinct.astype(np.int64), design))
         stacked.append(codes)
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
-    return Stack(np.concatenate(stacked), counts, _merged(found, design))
+    places = np.concatenate(stacked)
+    places[places < 0] = base  # the row of ones below the codes seen
+    return Stack(packed(places, base), counts, _merged(found, design))
 
 
 def _merged(parts: Sequence[Seen], design: Design) -> Seen:
     """The codes of several clusters as one list."""
     widest = max(seen.rows.shape[1] for seen in parts)
     ones = sum(design.domain.shape)
-    rows = [
-        np.pad(seen.rows, ((0, 0), (0, widest - seen.rows.shape[1])), constant_values=ones)
-        for seen in parts
-    ]
+    rows = [_padded(seen.rows, widest, ones) for seen in parts]
     cells = np.cumsum([0, *(len(seen.rows) for seen in parts)])
     entries = np.cumsum([0, *(len(seen.entries) for seen in parts)])
     return Seen(

@@ -15,8 +15,8 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.domain import Domain
-from mdrr.estimation.channel import Cells, Stack, stacks
-from mdrr.estimation.kernel import in_parts
+from mdrr.estimation.channel import Cells, Stack, multiplied, stacks
+from mdrr.estimation.kernel import add_cells, in_parts
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.matrix import Array
 from mdrr.tallies import Away, Tally
@@ -114,20 +114,20 @@ def _visit(
             sums += found[1 + len(sizes) :].reshape(sums.shape)
         return float(found[0])
     phi, like = stack.seen.likelihood(tables) if isinstance(stack, Stack) else (tables, tables)
+    together = multiplied(like, stack.places.cells)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
-        tallied, counted = np.zeros_like(like), np.zeros_like(weights)
-        value = stack.expect(start, stop, like, weights, tallied, counted)
+        tallied, counted = np.zeros_like(together), np.zeros_like(weights)
+        value = stack.expect(start, stop, together, weights, tallied, counted)
         return value, tallied, counted
 
     parts = in_parts(len(stack.counts), part)
     if sums is not None:
-        tallied = sum((p[1] for p in parts[1:]), parts[0][1])
         sizes += sum(p[2] for p in parts)
+        tallied = np.zeros_like(like) if isinstance(stack, Stack) else sums
+        add_cells(tallied, sum((p[1] for p in parts[1:]), parts[0][1]), stack.places.cells)
         if isinstance(stack, Stack):
             stack.seen.collect(phi, like, tallied, sums)
-        else:
-            sums += tallied
     return sum(p[0] for p in parts)
 
 

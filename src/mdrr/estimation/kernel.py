@@ -45,10 +45,9 @@ def expect(
 ) -> float:
     """The E-step over some reports, adding up responsibilities; returns their log-likelihood.
 
-    `codes: (k, C)` points into the rows of `like: (u, Z)`, P(reported code | class) of all
-    clusters stacked; a negative one ends a report. r_z ∝ w_z Π_C like_C,z is added to
-    `tallied: (u, Z)` at every reported code and to `sizes: (Z,)`. Products that become tiny are
-    scaled up on the way.
+    `codes: (k, C)` points into the rows of `like: (u, Z)`, P(reported codes | class) of up to four
+    clusters together. r_z ∝ w_z Π_C like_C,z is added to `tallied: (u, Z)` at every place pointed
+    to, and to `sizes: (Z,)`. Products that become tiny are scaled up on the way.
     """
     classes = weights.shape[0]
     clusters = codes.shape[1]
@@ -60,11 +59,9 @@ def expect(
             share[z] = weights[z]
         for c in range(clusters):
             row = codes[i, c]
-            if row < 0:
-                break
             for z in range(classes):
                 share[z] *= like[row, z]
-            if c % 8 == 7:
+            if c % 2 == 1:
                 top = 0.0
                 for z in range(classes):
                     top = max(top, share[z])
@@ -83,8 +80,6 @@ def expect(
             sizes[z] += share[z]
         for c in range(clusters):
             row = codes[i, c]
-            if row < 0:
-                break
             for z in range(classes):
                 tallied[row, z] += share[z]
     return log_likelihood
@@ -185,25 +180,22 @@ def expect_cells(
 ) -> float:
     """The whole EM pass over reports that are one cell each; returns their log-likelihood.
 
-    `rows: (k, a)` points into `tables: (Σr, Z)`, the distributions of all attributes stacked. With
-    φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and w_z·s·φ_z over it is added to `sums`
-    at each of its attributes' categories. `signal` and `floor` are s and o of every report. Reports
-    stand in order, so that many begin as the one before them: that part of φ is not computed again.
+    `rows: (k, a)` points into `tables: (u, Z)`, the probabilities of one or several attributes'
+    categories within classes. With φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and
+    w_z·s·φ_z over it is added to `sums` at each of its places. `signal` and `floor` are s and o of
+    every report.
     """
     classes = weights.shape[0]
     attributes = rows.shape[1]
-    within = np.empty((attributes + 1, classes))
-    within[0] = weights
-    truth = within[attributes]
+    truth = np.empty(classes)
     log_likelihood = 0.0
     for i in range(start, stop):
-        same = 0
-        while i > start and same < attributes - 1 and rows[i, same] == rows[i - 1, same]:
-            same += 1
-        for j in range(same, attributes):
+        for z in range(classes):
+            truth[z] = weights[z]
+        for j in range(attributes):
             row = rows[i, j]
             for z in range(classes):
-                within[j + 1, z] = within[j, z] * tables[row, z]
+                truth[z] *= tables[row, z]
         total = 0.0
         for z in range(classes):
             total += truth[z]
