@@ -79,6 +79,57 @@ class Terminal(io.StringIO):
         return True
 
 
+def narrow(monkeypatch) -> Terminal:
+    """A terminal of 40 columns, from now on."""
+    monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    for name, value in {"TERM": "dumb", "COLUMNS": "40", "LINES": "24"}.items():
+        monkeypatch.setenv(name, value)
+    return screen
+
+
+def test_a_wide_matrix_is_cut_between_columns(monkeypatch):
+    screen = narrow(monkeypatch)
+    names = ["workclass", "education", "occupation", "race", "sex"]
+    rows = [[name, *(0.1 * (i + j) for j in range(5))] for i, name in enumerate(names)]
+    print_table(["", *names], rows, "Dependences")
+    lines = screen.getvalue().splitlines()
+    assert all(len(line) <= 40 for line in lines)
+    assert lines[0].strip() == "Dependences"
+    for name in names:
+        kept = [line.split("│")[2:-1] for line in lines if line.startswith(f"│ {name} ")]
+        numbers = [float(cell) for part in kept for cell in part]
+        assert numbers == pytest.approx([0.1 * (names.index(name) + j) for j in range(5)])
+    heads = [line for line in lines if line.startswith("┃")]
+    assert len(heads) > 1
+    assert [word for head in heads for word in head.replace("┃", " ").split()] == names
+
+
+def test_all_labels_of_a_row_are_repeated(monkeypatch):
+    screen = narrow(monkeypatch)
+    print_table(
+        ["first", "second", "measure", "dependence"],
+        [["workclass", "education", "V", 0.25], ["race", "sex", "V", 0.5]],
+        labels=2,
+    )
+    rows = [line for line in screen.getvalue().splitlines() if line.startswith("│")]
+    assert [line.replace("│", " ").split() for line in rows] == [
+        ["workclass", "education", "V"],
+        ["race", "sex", "V"],
+        ["workclass", "education", "0.2500"],
+        ["race", "sex", "0.5000"],
+    ]
+
+
+def test_long_texts_are_folded_before_a_table_is_cut(monkeypatch):
+    screen = narrow(monkeypatch)
+    question = "How often do you go out in the evening"
+    print_table(["question", "n"], [[question, 12]])
+    lines = screen.getvalue().splitlines()
+    assert all(len(line) <= 40 for line in lines)
+    assert sum("┏" in line for line in lines) == 1
+    assert " ".join(line.split("│")[1].strip() for line in lines[3:-1]) == question
+
+
 def test_a_terminal_shows_the_time_left(monkeypatch):
     monkeypatch.setattr(sys, "stderr", screen := Terminal())
     monkeypatch.setenv("TERM", "xterm")

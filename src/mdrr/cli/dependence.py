@@ -169,7 +169,7 @@ def _show(learnt: Learnt, pairs: Sequence[dict[str, Any]]) -> None:
     headings = ["first", "second", "measure", "dependence"]
     if found.low is not None:
         headings.append(f"{100 * found.level:g} % interval")
-    print_table(headings, rows, title=f"Dependence, {learnt.how}")
+    print_table(headings, rows, title=f"Dependence, {learnt.how}", labels=2)
     unclear = sum(not pair["clear"] for pair in pairs)
     if unclear:
         print_text(

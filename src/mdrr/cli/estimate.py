@@ -91,7 +91,8 @@ def estimate(
     for each in fields["tables"]:
         heads = [*each["attributes"], "probability", "low", "high"]
         rows = [[*c["labels"], c["probability"], c["low"], c["high"]] for c in each["cells"]]
-        print_table(heads, rows, title=" × ".join(each["attributes"]))
+        names = each["attributes"]
+        print_table(heads, rows, title=" × ".join(names), labels=len(names))
     print_text(f"{found.n:,} reports, method {found.method}, {level:.0%} intervals.")
     if why is not None:
         print_text(f"How: {why}.")

@@ -38,18 +38,47 @@ def counted(n: int, word: str) -> str:
     return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print rows under headings, numbers to the right."""
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str = "",
+    *,
+    labels: int = 1,
+) -> None:
+    """Print rows under headings, numbers to the right.
+
+    A table too wide for the screen is cut between columns. Each part repeats the first ones, so
+    many as `labels` says.
+    """
+    from rich.measure import Measurement
     from rich.table import Table
 
-    listed = [list(row) for row in rows]
-    table = Table(title=_text(title) if title else None, title_justify="left", title_style="bold")
-    for j, heading in enumerate(columns):
-        number = bool(listed) and all(isinstance(row[j], int | float) for row in listed)
-        table.add_column(_text(heading), justify="right" if number else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*(_text(value) for value in row))
-    _console().print(table)
+    console, listed = _console(), [list(row) for row in rows]
+    texts = [[_text(value) for value in column] for column in zip(columns, *listed, strict=True)]
+    sizes = [[Measurement.get(console, console.options, each) for each in some] for some in texts]
+    longest = max(1, console.width // (labels + 1) - 4)  # so that one more column has room
+    least = [min(max(s.minimum for s in some), longest) for some in sizes]  # words are kept whole
+    parts = [[*range(labels)]]
+    for j in range(labels, len(columns)):
+        if len(parts[-1]) > labels and sum(least[i] + 3 for i in (*parts[-1], j)) >= console.width:
+            parts.append([*range(labels)])
+        parts[-1].append(j)
+    for number, part in enumerate(parts):
+        widths = {j: max(s.maximum for s in sizes[j]) for j in part}
+        while sum(widths.values()) + 3 * len(part) >= console.width:
+            wide = [j for j in part if widths[j] > least[j]]
+            if not wide:
+                break
+            widths[max(wide, key=widths.__getitem__)] -= 1
+        head = _text(title) if title and not number else None
+        table = Table(title=head, title_justify="left", title_style="bold")
+        for j in part:
+            right = bool(listed) and all(isinstance(row[j], int | float) for row in listed)
+            side: Any = "right" if right else "left"
+            table.add_column(texts[j][0], justify=side, overflow="fold", width=widths[j])
+        for i in range(1, len(listed) + 1):
+            table.add_row(*(texts[j][i] for j in part))
+        console.print(table)
 
 
 def print_text(text: str) -> None:
