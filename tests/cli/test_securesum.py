@@ -24,6 +24,7 @@ from mdrr.securesum.statement import of_secure_sum
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
+from tests.cli.run import run
 from tests.securesum.group import Group
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,11 +41,11 @@ def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess
 
 
 @pytest.mark.parametrize("mode", ["paper", "aggregators"])
-def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> None:
+def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str, tmp_path: Path) -> None:
     done = mdrr_says("demo", "--n", "4", "--mode", mode, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    keys = "n measure level names values low high clear margins clusters privacy"
+    keys = "n question totals measure level names values low high clear margins clusters privacy"
     assert set(answer) == set(keys.split())
     domain = mdrr.datasets.adult_domain()
     codes = [column[:4] for column in mdrr.encode(mdrr.datasets.adult(), domain)]
@@ -53,6 +54,9 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str) -> Non
     assert answer["privacy"]["epsilon"] is None
     clusters = mdrr.cluster(exact, domain, max_cells=100, min_dependence=0.1)
     assert [tuple(one) for one in answer["clusters"]] == list(clusters)
+    (tmp_path / "demo.json").write_text(done.stdout, encoding="utf-8")
+    read = run(f"cluster {tmp_path / 'demo.json'} --max-cells 100 --min-dependence 0.1 --json")
+    assert json.loads(read.stdout)["clusters"] == answer["clusters"]
     if mode == "aggregators":
         assert "run by this demo, who can therefore read every single answer" in done.stderr
 

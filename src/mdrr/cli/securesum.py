@@ -120,10 +120,9 @@ def demo(
         return
     print_json(
         {
-            "n": found.people,
+            **opened_fields(question, totals, found.people),
             **found.dependences.to_dict(),
             "clusters": [list(names) for names in clusters],
-            "privacy": found.privacy.to_dict(),
         }
     )
 
