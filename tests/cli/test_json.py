@@ -10,7 +10,7 @@ import pytest
 
 from mdrr.cli.options import MethodName
 from mdrr.estimation import METHODS
-from tests.cli.run import answer, done
+from tests.cli.run import answer, done, refusal
 from tests.cli.test_documented import SECTIONS
 
 
@@ -158,6 +158,22 @@ def test_a_file_of_tables_has_the_keys_of_the_json(folder):
     command = "estimate tally.json -d design.json --table smokes,age"
     printed = answer(f"{command} -o e.json")
     assert json.loads(Path("e.json").read_text(encoding="utf-8")) == printed
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "design nothing.toml --p 0.5",
+        "query tally.json -d design.json \"height == 'tall'\"",
+        "survey status abcdefgh --database sqlite:///nowhere.db",
+        "theory design.json --n many",
+    ],
+)
+def test_an_error_is_one_line_of_text_and_no_json(folder, command):
+    """As docs/cli.md says: stdout is empty."""
+    assert refusal(f"{command} --json") == refusal(command)
+    text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert "there is no JSON: stdout is empty" in text
 
 
 def test_the_methods_offered_are_those_there_are():
