@@ -27,7 +27,6 @@ MOST_BYTES = 50_000_000
 """Longer answers of a collector are not read."""
 AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 """With these statuses the same bytes may be sent again."""
-SECONDS = 30.0
 _INVITATION = re.compile("[A-Za-z0-9_-]{43}")
 
 
@@ -208,12 +207,7 @@ def _check_key(key: object, promised: str) -> None:
 
 
 def fetch(link: Link, client: Any) -> Asked:
-    """Ask a collector for the survey of a link.
-
-    Arguments:
-        link: the respondent's link.
-        client: an `httpx.Client`.
-    """
+    """Ask a collector for the survey of a link; the client is an `httpx.Client`."""
     httpx = require("httpx", "server")
     try:
         reply = client.get(link.api)
@@ -262,13 +256,7 @@ def body(report: Report, invitation: str | None, length: int) -> bytes:
 
 
 def check_invitation(asked: Asked, link: Link, client: Any) -> None:
-    """Ask whether an invitation is good, before any question; one that is signed says so itself.
-
-    Arguments:
-        asked: the survey.
-        link: the respondent's link.
-        client: an `httpx.Client`.
-    """
+    """Ask whether an invitation is good, before any question; one that is signed says so itself."""
     httpx = require("httpx", "server")
     if asked.invitations != "none" and not _INVITATION.fullmatch(link.invitation or ""):
         raise CollectorError("your link is incomplete: copy the whole of it, between quotes")

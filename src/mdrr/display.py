@@ -112,10 +112,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share else "0 %"
 
 
-def _many(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     """A number of things.
 
-    >>> _many(1, "report"), _many(2000, "report")
+    >>> counted(1, "report"), counted(2000, "report")
     ('1 report', '2,000 reports')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -132,7 +132,7 @@ def domain_html(found: Domain) -> str:
         (a.name, a.kind + (", public" if a.public else ""), str(a.size), _labels(a))
         for a in found.attributes
     ]
-    title = f"Domain: {_many(len(found), 'attribute')}, {_many(found.size, 'combination')}"
+    title = f"Domain: {counted(len(found), 'attribute')}, {counted(found.size, 'combination')}"
     return page(title, ("attribute", "kind", "categories", "labels"), rows, right={2})
 
 
@@ -140,8 +140,8 @@ def design_html(found: Design) -> str:
     """What is asked together, and what it spends."""
     asked = len(found.questionnaires)
     title = (
-        f"Design {found.fingerprint[:12]}: {_many(len(found.domain), 'attribute')}, "
-        f"{_many(asked, 'questionnaire')}, ε = {found.epsilon:.4g}"
+        f"Design {found.fingerprint[:12]}: {counted(len(found.domain), 'attribute')}, "
+        f"{counted(asked, 'questionnaire')}, ε = {found.epsilon:.4g}"
     )
     if asked == 1:
         head = ["reported together", "combinations", "matrix", "ε"]
@@ -165,7 +165,7 @@ def _together(cluster: Cluster) -> str:
 
 def tally_html(found: Tally) -> str:
     """How many reports there are, of each questionnaire if there are several."""
-    title = f"Tally: {_many(found.n, 'report')}, {found.kept}"
+    title = f"Tally: {counted(found.n, 'report')}, {found.kept}"
     rows = [(str(q), f"{group.n:,}") for q, group in enumerate(found.groups)]
     note = f"Design {found.fingerprint[:12]}."
     head = ("questionnaire", "reports")
@@ -257,6 +257,6 @@ def dependences_html(found: Dependences) -> str:
         words = "exact" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"
         clear = "yes" if found.is_clear(a, b) else "no"
         rows.append((f"{a} · {b}", Bar(value / scale, f"{value:.2f}"), words, clear))
-    title = f"Dependences of {_many(len(rows), 'pair')} of attributes"
+    title = f"Dependences of {counted(len(rows), 'pair')} of attributes"
     head = ("pair", "dependence", _level(found.level), "told from 0")
     return page(title, head, rows)

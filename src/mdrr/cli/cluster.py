@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import combinations, product
 from pathlib import Path
@@ -14,7 +13,7 @@ from mdrr.cli import options
 from mdrr.cli.dependence import assess, load_learnt
 from mdrr.cli.inputs import keep_apart, kind_of, load_domain
 from mdrr.cli.publish import publish
-from mdrr.cli.screen import finite, print_json, print_table, print_text
+from mdrr.cli.screen import finite, print_json, print_table, print_text, write_json
 from mdrr.errors import MdrrError
 
 EXAMPLE = (
@@ -53,7 +52,6 @@ def cluster(
 ) -> None:
     """Cluster the attributes by dependence; with --p or --epsilon, write the clustered design."""
     from mdrr.clustering import cluster as by_algorithm_1
-    from mdrr.files import write_text
     from mdrr.protocols import clustered
 
     publishes = p is not None or epsilon is not None
@@ -91,7 +89,7 @@ def cluster(
     if out is not None and made is not None:
         done = publish(out, made, force=force)
     elif out is not None:
-        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+        write_json(out, fields)
         done = f"Wrote the clusters to {out}."
     if as_json:
         print_json(fields)

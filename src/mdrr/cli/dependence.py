@@ -14,7 +14,15 @@ from typer import Option
 
 from mdrr.cli import options
 from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_domain, load_tally
-from mdrr.cli.screen import finite, note, print_json, print_table, print_text, progress
+from mdrr.cli.screen import (
+    finite,
+    note,
+    print_json,
+    print_table,
+    print_text,
+    progress,
+    write_json,
+)
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -54,7 +62,6 @@ def dependence(
 ) -> None:
     """Measure how strongly each pair of attributes depends, corrected for the randomization."""
     from mdrr.dependence import measure_of
-    from mdrr.files import write_text
 
     keep_apart(out, [*reports, survey], design)
     check_ending(out, ".json", "dependences are written as JSON")
@@ -72,7 +79,7 @@ def dependence(
     spent = {"how": learnt.how, "epsilon": finite(learnt.spent)}
     fields = {**spent, **found.to_dict(), "pairs": pairs}
     if out is not None:
-        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+        write_json(out, fields)
     if as_json:
         print_json(fields)
         return

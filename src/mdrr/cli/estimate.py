@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +11,7 @@ from typer import Option
 from mdrr.cli import options
 from mdrr.cli.inputs import SAVED, keep_apart, load_fit, read_groups
 from mdrr.cli.methods import read_options
-from mdrr.cli.screen import note, print_json, print_table, print_text
+from mdrr.cli.screen import note, print_json, print_table, print_text, write_json
 from mdrr.errors import EstimateError, MdrrError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def estimate(
     """Estimate tables of the true distribution; with -o estimate.npz, save the estimate."""
     from mdrr.estimation.result import check_names
     from mdrr.estimation.table import MOST_INTERVALS, RESULTS, refuse_clash
-    from mdrr.files import write_tables, write_text
+    from mdrr.files import write_tables
     from mdrr.files.tables import file_format
     from mdrr.files.whole import check_folder
 
@@ -81,7 +80,7 @@ def estimate(
     if out is not None and saves:
         found.save(out)
     elif out is not None and lists:
-        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+        write_json(out, fields)
     elif out is not None:
         small = tables[0].values.size <= MOST_INTERVALS
         write_tables(out, [tables[0].to_frame("pyarrow", intervals=small)])

@@ -27,6 +27,12 @@ def say(text: str) -> None:
     print(safe, file=sys.stderr)
 
 
+def agreed(question: str) -> bool:
+    """Whether a person types yes; whatever else she types is no."""
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() == "yes"
+
+
 class Interview(Mapping[str, Any]):
     """A record that asks for an answer when the randomizer needs it, and keeps none."""
 

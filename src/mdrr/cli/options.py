@@ -25,12 +25,9 @@ P = Annotated[
         "--p", help="Probability of keeping a true answer; otherwise any answer is equally likely."
     ),
 ]
-Epsilon = Annotated[
-    float | None, Option("--epsilon", "-e", help="Privacy budget ε: what one person spends in all.")
-]
-Budget = Annotated[
-    float, Option("--epsilon", "-e", help="Privacy budget ε: what one person spends in all.")
-]
+_EPSILON = Option("--epsilon", "-e", help="Privacy budget ε: what one person spends in all.")
+Epsilon = Annotated[float | None, _EPSILON]
+Budget = Annotated[float, _EPSILON]
 People = Annotated[int, Option("--n", "-n", help="How many people report.")]
 Seed = Annotated[
     int | None,

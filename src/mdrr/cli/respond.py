@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from mdrr.attribute import Attribute
-from mdrr.cli.interview import Interview, Words, leaving, say, words_of
+from mdrr.cli.interview import Interview, Words, agreed, leaving, say, words_of
 from mdrr.cli.kept import Kept
 from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.columns import require
@@ -126,8 +126,7 @@ def _answer(
             say(shown.consent)
         if asked.invitations == "blind":
             say(_APART)
-        print("Type yes to send it: ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().casefold() != "yes":
+        if not agreed("Type yes to send it: "):
             raise MdrrError(f"{kept.sent_so_far()}. {STILL}. It offers the same report")
         kept.write({**kept.read(), "tried": True})
         _post(link, "answers", body(report, ticket, asked.answer_bytes), client, 201)
@@ -145,8 +144,7 @@ def _somebody_else(asked: Asked, kept: Kept) -> None:
             "It was made with another invitation. If it was yours, stop here: a second report "
             "about the same answers would reveal more."
         )
-        print("Type yes if you are somebody else: ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().casefold() == "yes":
+        if agreed("Type yes if you are somebody else: "):
             return
     raise MdrrError("nobody is asked twice. Nothing was asked and nothing was sent")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
@@ -19,7 +18,7 @@ from mdrr.cli.collection import (
     survey_id,
 )
 from mdrr.cli.inputs import SAVED, keep_apart
-from mdrr.cli.screen import counted, print_json, print_table, print_text
+from mdrr.cli.screen import counted, print_json, print_table, print_text, write_json
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ def results(
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate the true shares from the answers, with intervals; -o saves them (.json, .npz)."""
-    from mdrr.files import write_text
     from mdrr.frozen import shortfall
 
     keep_apart(out, [])
@@ -58,7 +56,7 @@ def results(
     if out is not None and out.suffix.lower() == SAVED:
         found.save(out)
     elif out is not None:
-        write_text(out, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+        write_json(out, fields)
     if as_json:
         print_json(fields)
         return

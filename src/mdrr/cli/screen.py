@@ -10,7 +10,10 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from mdrr.display import counted as counted
 
 _PIPED_WIDTH = 120
 
@@ -18,6 +21,13 @@ _PIPED_WIDTH = 120
 def print_json(fields: Any) -> None:
     """Print JSON-ready values; the keys of a command's JSON do not change between releases."""
     print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def write_json(path: Path, fields: Any) -> None:
+    """Write to a file what `print_json` would print."""
+    from mdrr.files import write_text
+
+    write_text(path, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
 
 
 def finite(value: float | None) -> float | None:
@@ -31,11 +41,6 @@ def print_answer(fields: Any, text: str, *, as_json: bool) -> None:
         print_json(fields)
     else:
         print_text(text)
-
-
-def counted(n: int, word: str) -> str:
-    """A number of things: `1 answer`, `1,200 answers`."""
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 def print_table(
