@@ -9,15 +9,14 @@ answer by answer, each in a transaction of its own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
 import sqlalchemy as sa
 
-from mdrr.server.schema import answers, arrivals, invitations, phases, spent, surveys
+from mdrr.server.schema import answers, arrivals, invitations, phases, spent, surveys, writing
 
 
 class Outcome(StrEnum):
@@ -55,7 +54,7 @@ class Answer:
 def accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     """Store answers; each outcome is final once this returns."""
     try:
-        with _writing(engine) as connection:
+        with writing(engine) as connection:
             _store_all(connection, batch)
         return [Outcome.STORED] * len(batch)
     except (sa.exc.IntegrityError, _NotAllError):
@@ -65,12 +64,6 @@ def accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     except (sa.exc.IntegrityError, _NotAllError):
         # Another process stored one of them in the meantime, or the last places are handed out.
         return [_accept(engine, [answer])[0] for answer in batch]
-
-
-@contextmanager
-def _writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
-        yield connection
 
 
 class _NotAllError(Exception):
@@ -105,7 +98,7 @@ def _accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     for i, answer in enumerate(batch):
         first.setdefault((answer.phase, answer.id), i)
     rows = sorted(first.values())
-    with _writing(engine) as connection:
+    with writing(engine) as connection:
         decided = dict(zip(rows, _decide(connection, [batch[i] for i in rows]), strict=True))
     rest = [i for i in range(len(batch)) if i not in decided]
     if rest:  # sent twice at once: now the first is there to compare with
@@ -135,9 +128,9 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
             raise _NotAllError
         invited = which
         if taking[phase].invitations != "none":
-            redeem = _redeem if taking[phase].invitations == "required" else _spend
+            mark = redeem if taking[phase].invitations == "required" else _spend
             given = {i: hash for i in which if (hash := batch[i].invitation) is not None}
-            invited = _once(given, redeem(connection, survey, set(given.values())))
+            invited = _once(given, mark(connection, survey, set(given.values())))
         if len(invited) < len(which):
             # An invitation may be used because another process has just stored the same answer.
             late = _held(connection, [batch[i] for i in which])
@@ -215,7 +208,7 @@ _REDEEM = (
 _REDEEMED = _REDEEM.returning(invitations.c.hash)
 
 
-def _redeem(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[bytes]:
+def redeem(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[bytes]:
     """Mark invitations used; gives those that were known and unused."""
     marked = connection.execute(_REDEEMED, {"whose": survey, "hashes": list(hashes)})
     return {bytes(row.hash) for row in marked}

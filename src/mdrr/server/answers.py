@@ -119,6 +119,20 @@ class Surveys:
                 self._kept.popitem(last=False)
             return shown
 
+    async def need(self, id: str) -> Held:
+        """A survey that is not a draft; refused if there is none."""
+        shown = await self.get(id)
+        if shown is None:
+            raise AnyHTTPException(404, NO_SURVEY)
+        return shown.held
+
+    async def results(self, id: str) -> Held:
+        """A survey that is published; refused if it is not."""
+        held = await self.need(id)
+        if held.results is None:
+            raise AnyHTTPException(404, "This survey has no published results.")
+        return held
+
 
 class Door:
     """Takes answers: reads, checks, and hands them to the writer.

@@ -18,6 +18,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import (
     FileResponse,
+    HTMLResponse,
     JSONResponse,
     PlainTextResponse,
     RedirectResponse,
@@ -28,22 +29,14 @@ from sqlalchemy.exc import DBAPIError
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from mdrr.errors import MdrrError
-from mdrr.server.answers import (
-    ANSWERS,
-    Door,
-    Received,
-    SentAnswer,
-    SurveyId,
-    Surveys,
-    problems,
-)
+from mdrr.server.answers import ANSWERS, Door, Received, SentAnswer, SurveyId, Surveys, problems
 from mdrr.server.charts import chart_routes
 from mdrr.server.downloads import download_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
 from mdrr.server.published import published_routes
-from mdrr.server.results_page import results_routes
+from mdrr.server.results_page import results_page
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
 from mdrr.server.steps import step_routes
@@ -110,46 +103,43 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         """Counts since the process started, as Prometheus reads them."""
         return metrics.text()
 
-    for path, name in (("/s/{survey}", "form.html"), ("/d/{survey}", "dashboard.html")):
-        app.add_api_route(
-            path,
-            _page(name, surveys if name == "form.html" else None),
-            tags=["pages"],
-            response_class=FileResponse,
-            responses={303: {"description": "To the published results."}, **problems(404)},
-        )
+    pages: dict[str, Any] = {"tags": ["pages"], "response_class": FileResponse}
+    pages["responses"] = {303: {"description": "To the published results."}, **problems(404)}
+
+    @app.get("/s/{survey}", **pages)
+    async def form_page(survey: SurveyId) -> Response:
+        """The page itself; it asks for the survey. A published survey's link leads to results."""
+        with suppress(DBAPIError):  # the page itself waits for a database that is away
+            shown = await surveys.get(survey)
+            if shown is not None and shown.held.state == "published":
+                return RedirectResponse(f"../r/{survey}", 303)
+        return FileResponse(STATIC / "form.html", headers={"cache-control": "no-cache"})
+
+    @app.get("/d/{survey}", **pages)
+    async def dashboard_page(survey: SurveyId) -> Response:
+        """The page itself; it asks for the survey. A published survey's link leads to results."""
+        return FileResponse(STATIC / "dashboard.html", headers={"cache-control": "no-cache"})
+
+    @app.get("/r/{survey}", tags=["pages"], response_class=HTMLResponse, responses=problems(404))
+    async def page(survey: SurveyId) -> str:
+        """The published estimate, for people."""
+        return results_page(await surveys.results(survey))
+
     app.include_router(published_routes(store, surveys))
-    app.include_router(results_routes(surveys))
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
     app.include_router(step_routes(store, surveys, findings))
     app.include_router(download_routes(store, findings))
     app.include_router(chart_routes(store, findings))
-    app.add_api_route("/static/report.css", _report_style, include_in_schema=False)
+
+    @app.get("/static/report.css", include_in_schema=False)
+    async def report_style() -> FileResponse:
+        """The style of the report, which the dashboard shares."""
+        return FileResponse(REPORT_STYLE)
+
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _describe(app)
     return app
-
-
-def _page(name: str, surveys: Surveys | None) -> Any:
-    async def page(survey: SurveyId) -> Response:
-        """The page itself; it asks for the survey. A published survey's link leads to results."""
-        if surveys is not None:
-            with suppress(DBAPIError):  # the page itself waits for a database that is away
-                shown = await surveys.get(survey)
-                if shown is not None and shown.held.state == "published":
-                    return RedirectResponse(f"../r/{survey}", 303)
-        if not (STATIC / name).exists():
-            raise HTTPException(404, "This server has no such page.")
-        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"})
-
-    page.__name__ = name.removesuffix(".html") + "_page"
-    return page
-
-
-async def _report_style() -> FileResponse:
-    """The style of the report, which the dashboard shares."""
-    return FileResponse(REPORT_STYLE)
 
 
 def _describe(app: FastAPI) -> None:
@@ -219,8 +209,7 @@ def serve(
     sys.setswitchinterval(0.0005)
     app = create_app(store_url, limits=limits)
     server = uvicorn.Server(server_config(app, host, port))
-    asyncio_run = asyncio.Runner(loop_factory=server.config.get_loop_factory())
-    with asyncio_run as runner:
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(run_server(server, app))
 
 

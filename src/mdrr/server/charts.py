@@ -18,10 +18,9 @@ from fastapi.responses import Response
 from mdrr.errors import MdrrError
 from mdrr.frozen import texts
 from mdrr.protocols import MAX_CELLS, MIN_DEPENDENCE
-from mdrr.server.answers import problems
 from mdrr.server.findings import Findings, raw_shares
 from mdrr.server.held import Held, finite
-from mdrr.server.owner import Method, Number, OnePhase, Owned
+from mdrr.server.owner import Method, Number, OnePhase, Owned, content, owner_router
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Store
 
@@ -42,19 +41,16 @@ Asked = Annotated[str | None, Query(max_length=10_000, description="A group, as 
 
 def chart_routes(store: Store, findings: Findings) -> APIRouter:
     """The dashboard's routes; all need the owner's token."""
-    router = APIRouter(
-        prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=problems(401, 404, 409)
-    )
-    drawn: dict[str, Any] = {
-        "response_class": Response,
-        "responses": {200: {"content": {"image/svg+xml": {}}}},
-    }
+    router = owner_router()
+    drawn = content("image/svg+xml")
 
-    async def draw(make: Callable[[], tuple[Chart, str]]) -> Response:
+    async def draw(make: Callable[[Any], tuple[Chart, str]]) -> Response:
+        """What `make` draws with `mdrr.plots`, and says of it."""
+
         def made() -> str:
             from mdrr import plots
 
-            svg = plots.to_svg(*make())
+            svg = plots.to_svg(*make(plots))
             return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 
         return Response(await findings.compute(made), media_type="image/svg+xml")
@@ -84,11 +80,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
             "methods": COMPARED,
         }
 
-    @router.get(
-        "/charts/shares.html",
-        response_class=Response,
-        responses={200: {"content": {"text/html": {}}}},
-    )
+    @router.get("/charts/shares.html", **content("text/html"))
     async def shares(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
         """The shares of every attribute beside the raw ones, as a part of a page."""
 
@@ -116,21 +108,14 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         for each in status["arrivals"]:
             if each["phase"] in numbers:
                 hours[datetime.fromisoformat(each["hour"])] += each["count"]
-        total = sum(hours.values())
-
-        def made() -> tuple[Chart, str]:
-            from mdrr import plots
-
-            return plots.arrivals(hours, width=width), f"When {total:,} answers came."
-
-        return await draw(made)
+        words = f"When {sum(hours.values()):,} answers came."
+        return await draw(lambda plots: (plots.arrivals(hours, width=width), words))
 
     @router.get("/charts/dependences.svg", **drawn)
     async def heat(held: Owned, phase: Number = None) -> Response:
         """The dependence of every pair, with the clusters framed."""
 
-        def made() -> tuple[Chart, str]:
-            from mdrr import plots
+        def made(plots: Any) -> tuple[Chart, str]:
             from mdrr.clustering import cluster
             from mdrr.reporting.words import strongest_words
 
@@ -152,13 +137,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         """How often the truth is sent."""
         design = held.phase(phase).design
         words = "How often the true answer is sent. The sentences beside the chart say the same."
-
-        def made() -> tuple[Chart, str]:
-            from mdrr import plots
-
-            return plots.privacy(design, width=width), words
-
-        return await draw(made)
+        return await draw(lambda plots: (plots.privacy(design, width=width), words))
 
     def compare(held: Held, number: int | None, where: str | None) -> dict[str, Any]:
         asked, found, refused = held.begun(number), {}, {}
@@ -197,9 +176,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     ) -> Response:
         """The same as a chart."""
 
-        def made() -> tuple[Chart, str]:
-            from mdrr import plots
-
+        def made(plots: Any) -> tuple[Chart, str]:
             found = compare(held, phase, where)["answers"]
             chart = plots.counts(
                 [plots.Answer(label, counts) for label, counts in found.items()], width=width

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from mdrr.server.answers import problems
 from mdrr.server.findings import Findings
 from mdrr.server.held import Held
-from mdrr.server.owner import Method, Number, OnePhase, Owned
+from mdrr.server.owner import Method, Number, OnePhase, Owned, content, owner_router
 from mdrr.server.published import PARQUET, parquet
 from mdrr.server.store import Store
 
@@ -22,9 +21,7 @@ PHASES = ("Pilot", "Main survey")
 
 def download_routes(store: Store, findings: Findings) -> APIRouter:
     """Files for the owner's token."""
-    router = APIRouter(
-        prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=problems(401, 404, 409)
-    )
+    router = owner_router()
 
     @router.get("/tally")
     def tally(held: Owned, phase: OnePhase = None) -> Response:
@@ -32,26 +29,22 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
         text = store.tally(held.phase(phase)).to_json()
         return Response(text, media_type="application/json")
 
-    def download(media: str) -> dict[str, Any]:
-        described: dict[int | str, dict[str, Any]] = {200: {"content": {media: {}}}}
-        return {"response_class": Response, "responses": described}
-
-    def attachment(held: Held, content: bytes | str, name: str, media: str) -> Response:
+    def attachment(held: Held, data: bytes | str, name: str, media: str) -> Response:
         named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
-        return Response(content, media_type=media, headers=named)
+        return Response(data, media_type=media, headers=named)
 
-    @router.get("/survey.json", **download("application/json"))
+    @router.get("/survey.json", **content("application/json"))
     def frozen(held: Owned) -> Response:
         """The frozen survey with the designs of all its phases, as every command reads it."""
         return attachment(held, held.frozen.to_json(), "survey.json", "application/json")
 
-    @router.get("/reports.parquet", **download(PARQUET))
+    @router.get("/reports.parquet", **content(PARQUET))
     async def reports(held: Owned, phase: OnePhase = None) -> Response:
         """The randomized reports of a phase, in random order."""
-        content = await findings.compute(parquet, store, held.phase(phase))
-        return attachment(held, content, "reports.parquet", PARQUET)
+        packed = await findings.compute(parquet, store, held.phase(phase))
+        return attachment(held, packed, "reports.parquet", PARQUET)
 
-    @router.get("/synthetic.csv", **download("text/csv"))
+    @router.get("/synthetic.csv", **content("text/csv"))
     async def synthetic(
         held: Owned,
         n: Annotated[int | None, Query(ge=1, le=MOST_RECORDS)] = None,
@@ -67,7 +60,7 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
 
         return attachment(held, await findings.compute(drawn), "synthetic.csv", "text/csv")
 
-    @router.get("/report.html", **download("text/html"))
+    @router.get("/report.html", **content("text/html"))
     async def page(
         held: Owned,
         method: Method = "auto",
@@ -102,7 +95,7 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
 
         return attachment(held, await findings.compute(written), "report.html", "text/html")
 
-    @router.get("/estimate.npz", **download("application/zip"))
+    @router.get("/estimate.npz", **content("application/zip"))
     async def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
         """The estimate, as `mdrr.Estimate.load` reads it."""
 

@@ -136,7 +136,7 @@ class Findings:
             "method": found.method,
             "level": level,
             "attributes": _attributes(found, design, level),
-            "dependences": None if related is None else _related(related),
+            "dependences": None if related is None else _kept(related.to_dict()),
             "clusters": groups,
             "notes": _json(plain(found.notes)),
         }
@@ -156,6 +156,11 @@ def pooled(tallies: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     if not answered:
         raise StoreError("there are no answers yet, so there is nothing to estimate")
     return answered[0] if len(answered) == 1 else pool(answered)
+
+
+def _kept(dependences: dict[str, Any]) -> dict[str, Any]:
+    names = ("measure", "names", "values", "low", "high", "level")
+    return {name: dependences[name] for name in names}
 
 
 def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:
@@ -195,20 +200,6 @@ def raw_shares(tally: Tally, design: Design) -> dict[str, list[float] | None]:
         if name in counts and counts[name].sum()
         else None
         for name in design.domain.names
-    }
-
-
-def _related(found: Dependences) -> dict[str, Any]:
-    ends = {
-        end: None if (values := getattr(found, end)) is None else values.tolist()
-        for end in ("low", "high")
-    }
-    return {
-        "measure": found.measure,
-        "names": list(found.names),
-        "values": found.values.tolist(),
-        **ends,
-        "level": found.level,
     }
 
 

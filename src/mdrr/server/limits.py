@@ -46,9 +46,9 @@ ANYWHERE = [
     (b"access-control-max-age", b"86400"),
 ]
 """Sent with what needs no token, so that the respondent page may be served by somebody else."""
-
-
 QUIET = ("/answers", "/invitation", "/sign")
+"""How routes end of which what went well is not logged."""
+_TOO_LARGE = "The request is too large; send at most {} bytes."
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Guard:
             elif for_all and scope["method"] == "OPTIONS":  # a browser asks before it sends JSON
                 await Response(status_code=204)(scope, receive, answer)
             else:
-                await self.app(scope, _Measured(receive, self.limits.body).receive, answer)
+                await self.app(scope, _measured(receive, self.limits.body), answer)
         except Exception as error:  # a fault of ours; its message may hold values and is not logged
             log.error("fault", extra={"fields": _fault(error)})
             if not status:
@@ -210,28 +210,24 @@ class Guard:
             )
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self.limits.body:
-                return refusal(
-                    413, f"The request is too large; send at most {self.limits.body} bytes."
-                )
+                return refusal(413, _TOO_LARGE.format(self.limits.body))
         return None
 
 
-class _Measured:
-    """A request's body, counted while it arrives."""
+def _measured(receive: Receive, most: int) -> Receive:
+    """A request's body, counted while it arrives; refused once it is too large."""
+    left = most
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive, self._most, self._left = receive, most, most
-
-    async def receive(self) -> Message:
-        """The next part of the body, or a refusal."""
-        message = await self._receive()
+    async def part() -> Message:
+        nonlocal left
+        message = await receive()
         if message["type"] == "http.request":
-            self._left -= len(message.get("body", b""))
-            if self._left < 0:
-                raise HTTPException(
-                    413, f"The request is too large; send at most {self._most} bytes."
-                )
+            left -= len(message.get("body", b""))
+            if left < 0:
+                raise HTTPException(413, _TOO_LARGE.format(most))
         return message
+
+    return part
 
 
 def _fault(error: BaseException) -> dict[str, Any]:

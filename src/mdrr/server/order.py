@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from mdrr.randomizer import Batch, Reports
 from mdrr.server.held import Held
-from mdrr.server.schema import StoreError, answers, invitations, signed, spent
+from mdrr.server.schema import StoreError, answers, invitations, signed, spent, writing
 from mdrr.tallies import Tally
 
 
@@ -42,7 +42,7 @@ def forget_order(engine: sa.Engine, held: Held) -> None:
         (invitations, invitations.c.survey == held.id),
     )
     names = ", ".join(table.name for table, _ in parts)
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with writing(engine) as connection:
         # Whoever comes now waits, and does not find that an invitation is gone.
         connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
         for table, mine in parts:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, Field
 
@@ -113,24 +113,26 @@ def owned(
 Owned = Annotated[Held, Depends(owned)]
 
 
-def status_of(store: Store, id: str) -> dict[str, Any]:
-    """How a survey stands, as its owner is told."""
-    return Status(**store.status(id)).model_dump()
+def owner_router() -> APIRouter:
+    """Routes that need the owner's token."""
+    refused = problems(401, 404, 409)
+    return APIRouter(prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=refused)
+
+
+def content(media: str) -> dict[str, Any]:
+    """How a reply that is not JSON is described."""
+    return {"response_class": Response, "responses": {200: {"content": {media: {}}}}}
 
 
 def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
     """What an owner sees."""
-    router = APIRouter(
-        prefix="/api/surveys/{survey}/owner",
-        tags=["owner"],
-        responses=problems(401, 404, 409),
-    )
+    router = owner_router()
     watching = 0
 
     @router.get("/status", response_model=Status)
     def status(held: Owned) -> dict[str, Any]:
         """State, answers, arrivals by the hour, and invitations."""
-        return status_of(store, held.id)
+        return store.status(held.id)
 
     @router.get("/estimate")
     async def estimate(
@@ -186,7 +188,7 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
             last, quiet = "", 0.0
             try:
                 while not await request.is_disconnected():
-                    now = json.dumps(await asyncio.to_thread(status_of, store, held.id))
+                    now = json.dumps(await asyncio.to_thread(store.status, held.id))
                     if now != last or quiet >= QUIET_SECONDS:
                         yield f"event: status\ndata: {now}\n\n" if now != last else ": quiet\n\n"
                         last, quiet = now, 0.0

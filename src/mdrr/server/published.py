@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field
 from mdrr.columns import require
 from mdrr.frozen import texts
 from mdrr.report_frames import report_table
-from mdrr.server.answers import NO_SURVEY, SurveyId, Surveys, answer_bytes, problems
+from mdrr.server.answers import SurveyId, Surveys, answer_bytes, problems
 from mdrr.server.blind import to_text
-from mdrr.server.held import Held, Phase
+from mdrr.server.held import Phase
 from mdrr.server.order import shuffled
 from mdrr.server.store import Store
 
@@ -41,16 +41,10 @@ def published_routes(store: Store, surveys: Surveys) -> APIRouter:
     """The routes that read, and need no token."""
     router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
 
-    async def seen(survey: str) -> Held:
-        shown = await surveys.get(survey)
-        if shown is None:
-            raise HTTPException(404, NO_SURVEY)
-        return shown.held
-
     @router.get("", response_model=Survey, responses=problems(404))
     async def survey(survey: SurveyId) -> JSONResponse:
         """The survey's texts and the design of the phase that is asked now."""
-        held = await seen(survey)
+        held = await surveys.need(survey)
         phase = held.phase()
         return JSONResponse(
             {
@@ -71,19 +65,14 @@ def published_routes(store: Store, surveys: Surveys) -> APIRouter:
     @router.get("/results", responses=problems(404))
     async def results(survey: SurveyId) -> dict[str, Any]:
         """The published estimate."""
-        held = await seen(survey)
-        if held.results is None:
-            raise HTTPException(404, "This survey has no published results.")
-        found: dict[str, Any] = json.loads(held.results)
+        held = await surveys.results(survey)
+        found: dict[str, Any] = json.loads(held.results or "{}")
         return found
 
     @router.get("/results/survey.json", responses=problems(404))
     async def frozen(survey: SurveyId) -> dict[str, Any]:
         """The frozen survey with the designs of all its phases, to read the reports with."""
-        held = await seen(survey)
-        if held.state != "published":
-            raise HTTPException(404, "This survey has no published results.")
-        return held.frozen.to_dict()
+        return (await surveys.results(survey)).frozen.to_dict()
 
     @router.get(
         "/results/reports.parquet",
@@ -95,7 +84,7 @@ def published_routes(store: Store, surveys: Surveys) -> APIRouter:
         phase: Annotated[int | None, Query(ge=1, le=2, description="The last by default.")] = None,
     ) -> Response:
         """The randomized reports of a phase in random order, if the owner published them."""
-        held = await seen(survey)
+        held = await surveys.need(survey)
         if held.state != "published" or not held.open_data:
             raise HTTPException(404, "The reports of this survey are not published.")
         content = await asyncio.to_thread(parquet, store, held.phase(phase))

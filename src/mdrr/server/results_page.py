@@ -6,10 +6,6 @@ import json
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter, HTTPException
-from fastapi.responses import HTMLResponse
-
-from mdrr.server.answers import NO_SURVEY, SurveyId, Surveys, problems
 from mdrr.server.held import Held
 
 _PAGE = """<!doctype html>
@@ -82,20 +78,3 @@ def _table(text: str, labels: tuple[str, ...], found: dict[str, Any]) -> str:
         f'aria-label="{escape(text)}"><table><thead><tr>{head}</tr></thead>\n'
         f"<tbody>{rows}</tbody></table></div></section>"
     )
-
-
-def results_routes(surveys: Surveys) -> APIRouter:
-    """The route of the page."""
-    router = APIRouter(tags=["pages"])
-
-    @router.get("/r/{survey}", response_class=HTMLResponse, responses=problems(404))
-    async def page(survey: SurveyId) -> HTMLResponse:
-        """The published estimate, for people."""
-        shown = await surveys.get(survey)
-        if shown is None:
-            raise HTTPException(404, NO_SURVEY)
-        if shown.held.results is None:
-            raise HTTPException(404, "This survey has no published results.")
-        return HTMLResponse(results_page(shown.held))
-
-    return router

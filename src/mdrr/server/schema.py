@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -251,8 +252,14 @@ def _connected(connection: Any, _: Any) -> None:
         connection.execute(f"PRAGMA {setting}")
 
 
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that takes the write lock first, so that it never fails half-way."""
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        yield connection
+
+
 def _begun(connection: sa.Connection) -> None:
-    """A transaction that will write takes the write lock first, so that it never fails half-way."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -261,7 +268,7 @@ def migrate(engine: sa.Engine, revision: str = "head") -> None:
     """Bring the database up to date, an empty one too; do nothing if it is."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with writing(engine) as connection:
         if connection.dialect.name == "postgresql":  # two servers may start at once
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7239102)")
         config.attributes["connection"] = connection

@@ -15,18 +15,16 @@ import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException
 from pydantic import BaseModel, ConfigDict, Field
 
-from mdrr.server.accept import Outcome
+from mdrr.server.accept import Outcome, redeem
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
 from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
 from mdrr.server.held import token_hash
 from mdrr.server.limits import Buckets
-from mdrr.server.schema import invitations, signed, surveys, why
+from mdrr.server.schema import invitations, signed, surveys, why, writing
 from mdrr.server.store import Store
 
 log = logging.getLogger("mdrr.server")
 MOST_CHARACTERS = -(-MOST_BITS // 6)
-
-
 ASKED_RATE, ASKED_BURST = 100.0, 1000.0
 """How often a second, and at once, a survey's invitations may be asked about."""
 
@@ -63,15 +61,11 @@ def claim(
 ) -> tuple[Outcome, bytes | None]:
     """Mark an invitation used for one blinded message; gives the key to sign it with.
 
-    Arguments:
-        engine: the database.
-        survey: the survey's id.
-        invitation: SHA-256 of the invitation.
-        blinded: the message; only its hash is kept.
+    The invitation is given as its SHA-256, and of the message only its hash is kept.
     """
     mark = hashlib.sha256(blinded).digest()
     mine = {"survey": survey, "invitation": invitation}
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+    with writing(engine) as connection:
         key = connection.execute(
             sa.select(surveys.c.signing_key)
             .where(surveys.c.id == survey, surveys.c.state == "open")
@@ -79,16 +73,7 @@ def claim(
         ).scalar()
         if key is None:
             return Outcome.CLOSED, None
-        fresh = connection.execute(
-            sa.update(invitations)
-            .where(
-                invitations.c.survey == survey,
-                invitations.c.hash == invitation,
-                invitations.c.used.is_(False),
-            )
-            .values(used=True)
-        )
-        if fresh.rowcount:
+        if redeem(connection, survey, {invitation}):
             connection.execute(sa.insert(signed), {**mine, "blinded": mark})
             return Outcome.STORED, bytes(key)
         before = connection.execute(sa.select(signed.c.blinded).filter_by(**mine)).scalar()
@@ -98,12 +83,9 @@ def claim(
 
 
 def good(engine: sa.Engine, survey: str, invitation: bytes) -> Outcome | None:
-    """Why an invitation cannot be used now; None if it can. Used and unknown ones look the same.
+    """Why an invitation, given as its SHA-256, cannot be used now; None if it can.
 
-    Arguments:
-        engine: the database.
-        survey: the survey's id.
-        invitation: SHA-256 of the invitation.
+    Used and unknown ones look the same.
     """
     unused = sa.select(invitations.c.hash).filter_by(survey=survey, hash=invitation, used=False)
     with engine.connect() as connection:

@@ -13,7 +13,7 @@ from mdrr.protocols import MIN_DEPENDENCE
 from mdrr.server.answers import Surveys, problems
 from mdrr.server.findings import Findings
 from mdrr.server.held import Held, finite
-from mdrr.server.owner import KNOWN, Owned, Status, status_of
+from mdrr.server.owner import KNOWN, Owned, Status, owner_router
 from mdrr.server.schema import StoreError
 from mdrr.server.store import Store
 
@@ -64,13 +64,11 @@ class Suggestion(BaseModel):
 
 def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter:
     """What changes a survey."""
-    router = APIRouter(
-        prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=problems(401, 404, 409)
-    )
+    router = owner_router()
 
     def moved(held: Held) -> dict[str, Any]:
         surveys.forget(held.id)
-        return status_of(store, held.id)
+        return store.status(held.id)
 
     @router.post("/invitations", status_code=201, response_model=Tokens)
     def invitations(held: Owned, wanted: Wanted) -> dict[str, Any]:

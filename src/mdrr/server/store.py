@@ -28,13 +28,13 @@ from mdrr.server.schema import (
     phases,
     signed,
     surveys,
+    writing,
 )
 from mdrr.tallies import Keep, Tally, tally_codes
 
 MOST_ANSWERS = 10_000_000
 """How many answers a phase takes unless its owner says otherwise."""
 INVITATIONS = ("none", "required", "blind")
-STATES = ("draft", "open", "closed", "published")
 
 
 class Store:
@@ -62,9 +62,6 @@ class Store:
     def dispose(self) -> None:
         """Give up all connections."""
         self.engine.dispose()
-
-    def _writing(self) -> sa.Connection:
-        return self.engine.connect().execution_options(writes=True)
 
     # Surveys
 
@@ -111,7 +108,7 @@ class Store:
             "signing_key": signing_key,
             "blind_key": None if signing_key is None else verifying_key(signing_key),
         }
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             try:
                 connection.execute(sa.insert(surveys), row)
             except sa.exc.IntegrityError:
@@ -125,7 +122,7 @@ class Store:
     def new_owner(self, id: str) -> str:
         """A new owner's token for a survey; the one before no longer works."""
         token = new_token()
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             change = sa.update(surveys).where(surveys.c.id == id).values(owner=token_hash(token))
             if not connection.execute(change).rowcount:
                 self.need(id)
@@ -182,7 +179,7 @@ class Store:
         The key that signs blind invitations is destroyed, and what it signed is forgotten.
         """
         self._move(id, ("open", "closed"), "closed", signing_key=None)
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             connection.execute(sa.delete(signed).where(signed.c.survey == id))
         forget_order(self.engine, self.need(id))
 
@@ -215,11 +212,12 @@ class Store:
         frozen = self.need(id).frozen
         if design.domain != frozen.survey.domain:
             raise StoreError("the design of the second phase does not ask what the survey asks")
-        both = (frozen.phases[0], design)
-        if frozen.phases != both:
-            frozen = replace(frozen, phases=both, predicted=predictions(design, people))
+        first, *second = frozen.phases
+        if not second:
+            predicted = predictions(design, people)
+            frozen = replace(frozen, phases=(first, design), predicted=predicted)
         self._check_key(id)
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             moved = connection.execute(
                 sa.update(surveys)
                 .where(
@@ -231,20 +229,16 @@ class Store:
             )
             if not moved.rowcount:
                 self._refuse(id, "start its second phase", "open or closed, in its first phase")
-            known = connection.execute(
-                sa.select(phases.c.number, phases.c.fingerprint).where(phases.c.survey == id)
-            ).all()
-            if any(row.fingerprint == design.fingerprint for row in known if row.number == 1):
+            if design == first:
                 raise StoreError("the second phase needs a design of its own, not the first one")
-            stated = [row.fingerprint for row in known if row.number == 2]
-            if stated and stated != [design.fingerprint]:
+            if second not in ([], [design]):
                 raise StoreError("the second phase was frozen with another design; start that one")
-            if not stated:
+            if not second:
                 _add_phase(connection, id, 2, design)
         forget_order(self.engine, self.need(id))
 
     def _move(self, id: str, before: tuple[str, ...], after: str, **values: Any) -> None:
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             moved = connection.execute(
                 sa.update(surveys)
                 .where(surveys.c.id == id, surveys.c.state.in_(before))
@@ -264,7 +258,7 @@ class Store:
         tokens, held = new_tokens(count), self.need(id)
         if held.invitations == "none":
             raise StoreError(f"survey {id} takes answers without invitations")
-        with self._writing() as connection, connection.begin():
+        with writing(self.engine) as connection:
             _add_invitations(connection, id, tokens)
         return tokens
 

@@ -88,7 +88,7 @@ class Writer:
                 await asyncio.sleep(GATHER)
                 batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
                 answers = [answer for answer, _ in batch]
-                outcomes: Sequence[Outcome] | None = None
+                outcomes: Sequence[Outcome | None] = [None] * len(batch)
                 try:
                     outcomes = await loop.run_in_executor(self._thread, self._accept, answers)
                     self.batches += 1
@@ -96,7 +96,13 @@ class Writer:
                 except Exception as error:  # whatever it is, nobody may wait for ever
                     self.failures += 1
                     self._say(why(error) or type(error).__name__)
-                _resolve([future for _, future in batch], outcomes)
+                for (_, future), outcome in zip(batch, outcomes, strict=True):
+                    if future.done():  # its client went away
+                        continue
+                    if outcome is None:
+                        future.set_exception(UnavailableError())
+                    else:
+                        future.set_result(outcome)
         finally:
             self._task = None
 
@@ -122,13 +128,3 @@ class Writer:
                     raise
                 time.sleep(pause)
         return self._store.accept(answers)
-
-
-def _resolve(futures: list[asyncio.Future[Outcome]], outcomes: Sequence[Outcome] | None) -> None:
-    for i, future in enumerate(futures):
-        if future.done():  # its client went away
-            continue
-        if outcomes is None:
-            future.set_exception(UnavailableError())
-        else:
-            future.set_result(outcomes[i])
