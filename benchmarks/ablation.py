@@ -27,10 +27,11 @@ from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from benchmarks.ablation_page import PAGE, document
 from benchmarks.data import SEEN, load
 from benchmarks.methods import answers, collected
-from benchmarks.metrics import METRICS, workload_of
+from benchmarks.metrics import METRICS, Answer, workload_of
 
 import mdrr
 from benchmarks import runner
@@ -123,14 +124,28 @@ def design_of(name: str, design: str, epsilon: float) -> mdrr.Design:
 
 
 def work(job: runner.Job) -> dict[str, Any]:
-    """One estimate: its errors, and the processor time that it took."""
+    """One estimate: its errors, what it invents, and the processor time that it took."""
     name, kind, epsilon, seed, variant = job
     design = design_of(name, kind, epsilon)
     tally = collected(load(name), design, seed)
     begun = time.process_time()
     found = VARIANTS[variant](tally, design)
     spent = time.process_time() - begun
-    return {**workload_of(name, QUERIES, WIDE).errors(answers(found)), "cpu": spent}
+    asked = workload_of(name, QUERIES, WIDE)
+    errors = asked.errors(answers(found))
+    return {**errors, "invented": invented(asked.tables, answers(found)), "cpu": spent}
+
+
+def invented(truths: Mapping[tuple[str, ...], np.ndarray], answer: Answer) -> float:
+    """The most that a pair errs beyond the product of its own margins, in total variation."""
+    most = 0.0
+    for names, truth in truths.items():
+        if len(names) == 2:
+            table = answer(names)
+            product = np.outer(table.sum(axis=1), table.sum(axis=0))
+            beyond = np.abs(table - truth).sum() - np.abs(product - truth).sum()
+            most = max(most, float(beyond) / 2)
+    return most
 
 
 def jobs(names: Sequence[str], epsilons: Sequence[float], seeds: int) -> list[runner.Job]:
@@ -164,6 +179,8 @@ def summary(done: Mapping[runner.Job, dict[str, Any]]) -> dict[str, Any]:
             entries = [variants[variant][seed] for seed in sorted(seeds)]
             row = {"data": name, "design": kind, "epsilon": epsilon, "variant": variant}
             row |= {"seeds": len(entries)}
+            if all("invented" in entry for entry in entries):
+                row["invented"] = round(max(entry["invented"] for entry in entries), 4)
             rows.append(row | runner.means(entries, (*METRICS, "cpu"), digits=6))
     return {
         "variants": list(VARIANTS),

@@ -22,6 +22,8 @@ EARNED = 1.01
 """A part is worth its place if errors grow by one per cent and more without it."""
 RARELY = 1.1
 """Or, in few cases, if some error grows by so much."""
+INVENTED = 1.25
+"""A part keeps dependence from being invented if without it so many times more is."""
 WITHOUT = "auto without "
 
 Case = tuple[str, str, float]
@@ -41,8 +43,8 @@ ABOUT = """*Counts* have the median relative error of {queries} counts over a te
 attributes' combinations. The others have the mean total variation: all single attributes, all
 pairs, {wide} tables of three attributes and as many of four. *CPU* is the mean processor time of an
 estimate in seconds. A dash stands where nothing differs: with RR-Independent nobody reports several
-attributes as one, so `auto` has neither latent classes nor records. The data sets are those that
-the defaults were chosen on."""
+attributes as one, so there are no records. The data sets are those that the defaults were chosen
+on."""
 
 
 class Book:
@@ -187,7 +189,8 @@ def sentences(book: Book) -> list[str]:
             part = variant.removeprefix(WITHOUT)
             parts.append(
                 f"**{part[0].upper()}{part[1:]}: {verdict(known, value)}.** Without, errors are "
-                f"multiplied by {times}; at worst by {worst}. {spent(book, variant, known)}"
+                f"multiplied by {times}; at worst by {worst}.{beyond(book, variant)} "
+                f"{spent(book, variant, known)}"
             )
         else:
             simpler.append(f"`{variant}` multiplies errors by {times}; at worst by {worst}.")
@@ -205,6 +208,20 @@ def verdict(means: Mapping[str, float], worst: float) -> str:
     if harmed:
         return "harmful"
     return "of use in few cases" if worst >= RARELY else "not worth its place"
+
+
+def beyond(book: Book, variant: str) -> str:
+    """What a part does against dependence that is not there, where it does something."""
+    found = [
+        max((row.get("invented", 0.0) for (name, _), row in book.rows.items() if name == each))
+        for each in (variant, book.whole)
+    ]
+    if not min(found) or found[0] < INVENTED * found[1]:
+        return ""
+    return (
+        " It keeps dependence from being invented: the most that any pair errs beyond the product "
+        f"of its own margins is {found[1]:.3f} in total variation, and {found[0]:.3f} without."
+    )
 
 
 def spent(book: Book, variant: str, designs: Mapping[str, float]) -> str:
