@@ -13,6 +13,7 @@ from benchmarks.ablation import (
     WHOLE,
     WIDE_ONLY,
     _without,
+    invented,
     jobs,
     summary,
     work,
@@ -207,3 +208,25 @@ def test_the_results_are_of_these_variants():
     for design in DESIGNS:
         assert book.mean(WHOLE, design, list(METRICS)) == 1
         assert book.mean("pairwise without shrinkage", design, ["tv2", "tv3"]) > 1
+
+
+def test_what_is_invented_is_what_a_pair_errs_beyond_its_own_margins():
+    even, twins = np.full((2, 2), 0.25), np.eye(2) / 2
+    truths = {("a", "b"): even, ("a", "c"): twins, ("a",): np.array([0.5, 0.5])}
+    assert invented(truths, lambda names: twins) == pytest.approx(0.5)  # of a and b; c is right
+    assert invented(truths, lambda names: even) == 0
+    askew = np.outer([0.9, 0.1], [0.5, 0.5])  # wrong margins are no dependence
+    assert invented({("a", "b"): even}, lambda names: askew) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_part_that_keeps_dependence_from_being_invented_is_said_to():
+    rows = [
+        {"variant": name, "design": "planned", "data": "made", "epsilon": 1.0, "seeds": 1, "cpu": 1}
+        | dict.fromkeys(METRICS, 0.1)
+        | {"invented": most}
+        for name, most in ((WHOLE, 0.02), ("auto without axes", 0.05), ("auto without it", 0.021))
+    ]
+    variants = [row["variant"] for row in rows]
+    axes, other = sentences(Book({"whole": WHOLE, "variants": variants, "rows": rows}))
+    assert "is 0.020 in total variation, and 0.050 without" in axes
+    assert "invented" not in other
