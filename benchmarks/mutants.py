@@ -114,8 +114,7 @@ GROUPS = {
         "attacks/test_small_groups test_members test_vectors",
     ),
     "securesum-proofs": _securesum(
-        "prio3/bits prio3/field prio3/flp prio3/modular prio3/pairs prio3/scheme prio3/vdaf "
-        "prio3/xof",
+        "prio3/field prio3/flp prio3/modular prio3/pairs prio3/scheme prio3/vdaf prio3/xof",
         "prio3/test_field prio3/test_pairs prio3/test_vdaf",
     ),
 }

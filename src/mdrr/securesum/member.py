@@ -38,20 +38,16 @@ class Role(Protocol):
     @property
     def step(self) -> str:
         """Where the run is."""
-        ...
 
     @property
     def finished(self) -> bool:
         """Whether it is over."""
-        ...
 
     def advance(self) -> bool:
         """Do what can be done; whether something happened."""
-        ...
 
     def expire(self) -> None:
         """Stop waiting."""
-        ...
 
 
 class Member:

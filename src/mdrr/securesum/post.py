@@ -29,35 +29,27 @@ class Post(Protocol):
 
     def close(self) -> None:
         """Hang up."""
-        ...
 
     def document(self) -> Message:
         """The signed batch."""
-        ...
 
     def roll(self, reader: int, /) -> bytes:
         """A roll: 0 is the relay's, then the aggregators'."""
-        ...
 
     def upload(self, report: SealedReport, /) -> None:
         """Leave a report; the same bytes again are fine, others under one credential are not."""
-        ...
 
     def arrivals(self, after: int, limit: int, /) -> Sequence[bytes]:
         """Ids of the reports after the first `after` ones, in the order of arrival."""
-        ...
 
     def parts(self, request: Message, /) -> Mapping[bytes, bytes]:
         """Public share and sealed part of reports, by id: what an aggregator's `fetch` names."""
-        ...
 
     def say(self, *messages: Message) -> None:
         """Leave signed messages; the same again is fine, another on a topic is not."""
-        ...
 
     def hear(self, topic: str, /) -> Sequence[Message]:
         """All messages on a topic, not yet checked."""
-        ...
 
 
 class Mail(Protocol):
@@ -65,15 +57,12 @@ class Mail(Protocol):
 
     def join(self, shown: bytes, message: Message, /) -> None:
         """Show the relay's credential and leave a join; the same again is fine."""
-        ...
 
     def say(self, *messages: Message) -> None:
         """Leave signed messages, together; the same again is fine, another on a topic is not."""
-        ...
 
     def mail(self, recipient: str, after: int, /) -> tuple[Sequence[Message], int]:
         """What came for everybody or for one recipient after a mark, and the next mark."""
-        ...
 
 
 def topic_of(message: Message) -> str:

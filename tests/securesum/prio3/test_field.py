@@ -15,9 +15,10 @@ from numba.extending import intrinsic
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.prio3 import modular, xof
-from mdrr.securesum.prio3.field import FIELD64, FIELD128, Field
+from mdrr.securesum.prio3.field import FIELD64, Field
 from mdrr.securesum.prio3.flp import transform
 from tests.securesum.prio3 import plain
+from tests.securesum.prio3.circuits import FIELD128
 
 TINY = Field(17, generator=3, order=16, size=1)
 SMALL = Field(97, generator=28, order=32, size=1)

@@ -14,13 +14,14 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
 from mdrr.securesum.prio3 import flp, vdaf
-from mdrr.securesum.prio3.field import FIELD64, FIELD128, Elements, Field
+from mdrr.securesum.prio3.field import FIELD64, Elements, Field
 from mdrr.securesum.prio3.pairs import PROOFS, PairTables, forgery, prio3_of
 from mdrr.securesum.prio3.scheme import QUERY, Prio3
 from mdrr.securesum.question import Question
 from mdrr.source import SeededSource
 from scripts import make_proof_vectors
 from tests.securesum.prio3 import plain
+from tests.securesum.prio3.circuits import FIELD128
 from tests.securesum.prio3.test_field import SMALL
 from tests.securesum.prio3.test_vdaf import random_rows, verified
 

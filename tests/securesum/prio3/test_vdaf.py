@@ -10,11 +10,11 @@ import pytest
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.prio3 import vdaf, xof
-from mdrr.securesum.prio3.bits import Bits, Count, histogram, multihot, sum_vec
-from mdrr.securesum.prio3.field import FIELD64, FIELD128, Octets
+from mdrr.securesum.prio3.field import FIELD64, Octets
 from mdrr.securesum.prio3.scheme import Prio3
 from mdrr.securesum.prio3.vdaf import VerifyState
 from mdrr.source import SeededSource
+from tests.securesum.prio3.circuits import FIELD128, Bits, Count, histogram, multihot, sum_vec
 from tests.securesum.prio3.test_field import SMALL
 
 FOLDER = Path(__file__).resolve().parents[3] / "vectors" / "vdaf"

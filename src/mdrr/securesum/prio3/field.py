@@ -1,8 +1,8 @@
 """The prime fields of the draft (section 6.1), and the bytes in which their numbers travel.
 
 A prime p with p − 1 divisible by a large power of two has roots of unity of every such order, so
-polynomials are multiplied by the number-theoretic transform. Field64 and Field128 are the draft's;
-tests make tiny ones of the same class, in which all randomness can be tried out.
+polynomials are multiplied by the number-theoretic transform. Field64 is the draft's; tests make its
+Field128 of the same class, and tiny ones in which all randomness can be tried out.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ class Field:
 
     def add(self, a: Elements, b: Elements) -> Elements:
         """a + b, broadcast."""
-        return modular.add(a, b, self.rule)
+        return modular.each(modular.PLUS, a, b, self.rule)
 
     def subtract(self, a: Elements, b: Elements) -> Elements:
         """a − b, broadcast."""
-        return modular.subtract(a, b, self.rule)
+        return modular.each(modular.MINUS, a, b, self.rule)
 
     def multiply(self, a: Elements, b: Elements) -> Elements:
         """a·b, broadcast."""
-        return modular.multiply(a, b, self.rule)
+        return modular.each(modular.TIMES, a, b, self.rule)
 
     def dot(self, a: Elements, b: Elements) -> Elements:
         """Σ_k a_k·b_k over the last axis of numbers, broadcast."""
@@ -121,6 +121,3 @@ class Field:
 
 FIELD64 = Field(2**64 - 2**32 + 1, pow(7, 2**32 - 1, 2**64 - 2**32 + 1), 2**32, 8)
 """The draft's Field64."""
-_P128 = 2**66 * 4611686018427387897 + 1
-FIELD128 = Field(_P128, pow(7, 4611686018427387897, _P128), 2**66, 16)
-"""The draft's Field128."""

@@ -30,62 +30,49 @@ class Circuit(Protocol):
     @property
     def field(self) -> Field:
         """Where the numbers lie."""
-        ...
 
     @property
     def algorithm(self) -> int:
         """The draft's number of the algorithm; part of every tag."""
-        ...
 
     @property
     def length(self) -> int:
         """Numbers of an encoded measurement."""
-        ...
 
     @property
     def sums(self) -> int:
         """Numbers of what is summed."""
-        ...
 
     @property
     def joint_rands(self) -> int:
         """Numbers of public randomness."""
-        ...
 
     @property
     def outputs(self) -> int:
         """How many outputs must be zero."""
-        ...
 
     @property
     def calls(self) -> int:
         """How often the gadget is called."""
-        ...
 
     @property
     def products(self) -> int:
         """Products in one call of the gadget."""
-        ...
 
     def encode(self, measurements: Any) -> Elements:
         """Measurements as vectors: (n, length, 2)."""
-        ...
 
     def wires(self, vectors: Elements, joint: Elements, shares: int) -> Elements:
         """What goes into the gadget: (n, calls, 2·products, 2), linear in the vectors."""
-        ...
 
     def check(self, vectors: Elements, joint: Elements, gadget: Elements, shares: int) -> Elements:
         """The outputs (n, outputs, 2), linear in the vectors and the gadget's (n, calls, 2)."""
-        ...
 
     def truncate(self, vectors: Elements) -> Elements:
         """What is summed: (n, sums, 2), linear in the vectors."""
-        ...
 
     def decode(self, totals: list[int]) -> Any:
         """The result, from the totals."""
-        ...
 
 
 def points(circuit: Circuit) -> int:

@@ -30,7 +30,7 @@ _AXES = 5
 _READ = _types.Array(_types.uint64, _AXES, "A", readonly=True)
 _WRITTEN = _types.Array(_types.uint64, _AXES, "C")
 _RULE = _types.Array(_types.uint64, 1, "C", readonly=True)
-_PLUS, _MINUS, _TIMES = 0, 1, 2
+PLUS, MINUS, TIMES = 0, 1, 2
 _Loop: TypeAlias = Callable[..., None]
 
 
@@ -142,9 +142,9 @@ def _each(operation: int, a: Any, b: Any, rule: Any, out: Any) -> None:
                 for k in range(out.shape[3]):
                     x = (a[h, i, j, k, 0], a[h, i, j, k, 1])
                     y = (b[h, i, j, k, 0], b[h, i, j, k, 1])
-                    if operation == _PLUS:
+                    if operation == PLUS:
                         z = _plus(x, y, rule)
-                    elif operation == _MINUS:
+                    elif operation == MINUS:
                         z = _minus(x, y, rule)
                     else:
                         z = _montgomery(_montgomery(x, y, rule), (rule[3], rule[4]), rule)
@@ -182,28 +182,14 @@ def _all_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return (1,) * (_AXES - len(shape)) + shape
 
 
-def _applied(operation: int, a: _Words, b: _Words, rule: _Words) -> _Words:
+def each(operation: int, a: _Words, b: _Words, rule: _Words) -> _Words:
+    """a + b, a − b or a·b, for `PLUS`, `MINUS` or `TIMES`."""
     shape = np.broadcast_shapes(a.shape, b.shape)
     out = np.empty(shape, np.uint64)
     whole = _all_axes(shape)
     first, second = np.broadcast_to(a, whole), np.broadcast_to(b, whole)
     _each(operation, first, second, rule, out.reshape(whole))
     return out
-
-
-def add(a: _Words, b: _Words, rule: _Words) -> _Words:
-    """a + b."""
-    return _applied(_PLUS, a, b, rule)
-
-
-def subtract(a: _Words, b: _Words, rule: _Words) -> _Words:
-    """a − b."""
-    return _applied(_MINUS, a, b, rule)
-
-
-def multiply(a: _Words, b: _Words, rule: _Words) -> _Words:
-    """a·b."""
-    return _applied(_TIMES, a, b, rule)
 
 
 def dot(a: _Words, b: _Words, rule: _Words) -> _Words:

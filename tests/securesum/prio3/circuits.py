@@ -1,5 +1,6 @@
-"""The draft's circuits (section 7.4): Count, Histogram, SumVec and MultihotCountVec.
+"""The draft's circuits (section 7.4), by which our Prio3 is held to the draft's vectors.
 
+Count, Histogram, SumVec and MultihotCountVec, and Field128. The package itself needs none of them.
 In all of them an encoded measurement is a vector of zeros and ones. That is one check for all
 entries: Σ r^j·x_j·(x_j − 1) = 0 in each chunk of the vector, r public and random. Histogram and
 MultihotCountVec add a sum that must be right.
@@ -15,7 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.prio3.field import FIELD64, FIELD128, Elements, Field
+from mdrr.securesum.prio3.field import FIELD64, Elements, Field
+
+_P128 = 2**66 * 4611686018427387897 + 1
+FIELD128 = Field(_P128, pow(7, 4611686018427387897, _P128), 2**66, 16)
+"""The draft's Field128."""
 
 
 @dataclass(frozen=True)
