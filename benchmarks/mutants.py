@@ -86,7 +86,7 @@ GROUPS = {
         "test_ring test_vectors test_wire",
     ),
     "securesum-terms": _securesum(
-        "admission batch folder question roster terms",
+        "admission batch folder question roster signed terms",
         "attacks/test_02_aggregators test_batch test_question test_vectors",
     ),
     "securesum-people": _securesum(

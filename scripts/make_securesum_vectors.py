@@ -143,7 +143,7 @@ def batch_run() -> dict[str, Any]:
     reports = make_reports(batch, tokens[:4], question.positions(columns), source)
     with tempfile.TemporaryDirectory() as there:
         box = Postbox(f"sqlite:///{there}/relay.db")
-        box.open_batch(folder)
+        box.open(folder)
         post = LocalPost(box, batch.digest)
         for report in reports:
             post.upload(report)

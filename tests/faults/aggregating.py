@@ -201,7 +201,7 @@ def _relay(
     dies: tuple[str, str] | None = None,
 ) -> None:
     box = Postbox(f"sqlite:///{folder / 'relay.db'}")
-    box.open_batch(Folder.load(folder / "relay"))
+    box.open(Folder.load(folder / "relay"))
     if dies is not None:
         box.say = deadly(box.say, *dies)  # type: ignore[method-assign]
         box.upload = deadly(box.upload, *dies)  # type: ignore[method-assign]

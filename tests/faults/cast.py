@@ -154,7 +154,7 @@ def run_relay(
     dies: tuple[str, str] | None,
 ) -> None:
     box = Postbox(url)
-    box.open_group(Folder(Message.from_json(folder[0]), folder[1]))
+    box.open(Folder(Message.from_json(folder[0]), folder[1]))
     if recipe is not None:
         meddle, mail = getattr(mischief, recipe[0])(*recipe[1]), box.mail
 

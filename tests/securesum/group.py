@@ -172,7 +172,7 @@ class Gathering:
         self.histories = histories or [History() for _ in range(group.n)]
         self._url = url or f"sqlite:///{folder / 'relay.db'}"
         self.restart()
-        self.box.open_group(group.folder)
+        self.box.open(group.folder)
         self.leader = self.organiser()
 
     def restart(self) -> None:

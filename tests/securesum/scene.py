@@ -77,7 +77,7 @@ class Scene:
             closes=CLOSES, minimum=minimum, purpose="test",
         )  # fmt: skip
         self.box = Postbox(url or f"sqlite:///{folder / 'relay.db'}", clock=lambda: self.now)
-        self.box.open_batch(self.rolls)
+        self.box.open(self.rolls)
         self.post: Post = LocalPost(self.box, self.batch.digest)
         self.machines = [self.aggregator(k) for k in range(aggregators)]
 

@@ -132,7 +132,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(url: str, tmp_path: Path
     scene.report(*range(5))
     scene.box.dispose()
     scene.box = Postbox(url, clock=lambda: scene.now)
-    scene.box.open_batch(scene.rolls)  # as the relay does when it is started
+    scene.box.open(scene.rolls)  # as the relay does when it is started
     scene.post = LocalPost(scene.box, scene.batch.digest)
     scene.machines = [scene.aggregator(k) for k in (0, 1)]
     scene.report(*range(5, 12))

@@ -132,7 +132,7 @@ def relay(
     folders = [Folder.load(path) for path in batch or ()]
     box = Postbox(database)
     for folder in folders:
-        box.open_group(folder) if folder.message.kind == "terms" else box.open_batch(folder)
+        box.open(folder)
     bound = listen(host, port)
     for run in box.runs():
         signed = box.signed(run)

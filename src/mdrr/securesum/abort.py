@@ -61,7 +61,5 @@ class Abort:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Abort:
         """The abort described by `to_dict`, validated again."""
-        read = Fields(fields, "an abort")
-        abort = cls(read.text("step", 40), read.text("reason"), read.hashes("who", 100_000))
-        read.finish()
-        return abort
+        with Fields(fields, "an abort") as read:
+            return cls(read.text("step", 40), read.text("reason"), read.hashes("who", 100_000))

@@ -28,7 +28,7 @@ from mdrr.securesum.opening import JOB, Count, Job, Result, Verdict, aborts, hea
 from mdrr.securesum.person import OpenedPart
 from mdrr.securesum.post import Post, RelayError
 from mdrr.securesum.prio3.scheme import NONCE, VERIFY_KEY
-from mdrr.securesum.terms import FLOOR
+from mdrr.securesum.signed import FLOOR
 from mdrr.securesum.verifying import Work, decide, opened, verify
 from mdrr.securesum.wire import FORMAT, Fields, encode64
 from mdrr.source import Source

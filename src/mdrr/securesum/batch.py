@@ -16,13 +16,20 @@ from typing import Any
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.admission import CREDENTIAL
-from mdrr.securesum.keys import KEY_BYTES, SEALED_EXTRA, Identity, Public
-from mdrr.securesum.message import Message, check_signed, write
+from mdrr.securesum.keys import SEALED_EXTRA, Identity, Public
+from mdrr.securesum.message import Message, write
 from mdrr.securesum.prio3.pairs import PROOFS, prio3_of
 from mdrr.securesum.prio3.scheme import Prio3
 from mdrr.securesum.question import Question
-from mdrr.securesum.terms import FLOOR, LEAST
-from mdrr.securesum.wire import FORMAT, Fields, canonical, digest, encode64
+from mdrr.securesum.signed import (
+    FLOOR,
+    LEAST,
+    check_lengths,
+    read_document,
+    read_shared,
+    shared_fields,
+)
+from mdrr.securesum.wire import FORMAT, Fields, canonical, digest
 
 FIELD = "Field64"
 MOST_PEOPLE = 1_000_000
@@ -104,8 +111,7 @@ class Batch:
             )
         if len(self.rolls) != 1 + len(self.offers):
             raise ProtocolError("a batch has a roll for the relay and one for each aggregator")
-        if len(self.nonce) != 32 or len(self.organiser) != KEY_BYTES:
-            raise ProtocolError("the nonce and the organiser's key have 32 bytes each")
+        check_lengths(self)
 
     @cached_property
     def aggregators(self) -> tuple[Public, ...]:
@@ -182,38 +188,22 @@ class Batch:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
         return {
-            "purpose": self.purpose,
-            "question": self.question.to_dict(),
+            **shared_fields(self),
             "offers": [json.loads(offer.to_json()) for offer in self.offers],
-            "minimum": self.minimum,
-            "closes": self.closes,
-            "people": self.people,
-            "rolls": list(self.rolls),
             "field": FIELD,
             "proofs": PROOFS,
-            "nonce": encode64(self.nonce),
-            "organiser": encode64(self.organiser),
         }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Batch:
         """The batch described by `to_dict`, validated again."""
-        read = Fields(fields, "a batch")
-        if (read.text("field"), read.integer("proofs", 1, 255)) != (FIELD, PROOFS):
-            raise ProtocolError(f"this version makes {PROOFS} proofs over {FIELD}, and no others")
-        batch = cls(
-            purpose=read.text("purpose", 10_000),
-            question=Question.from_dict(read.mapping("question")),
-            offers=tuple(Message.from_json(canonical(one)) for one in read.array("offers", 5)),
-            minimum=read.integer("minimum", FLOOR, MOST_PEOPLE),
-            closes=read.integer("closes", 0, 2**40),
-            people=read.integer("people", FLOOR, MOST_PEOPLE),
-            rolls=read.hashes("rolls", 6),
-            nonce=read.data("nonce", 32),
-            organiser=read.data("organiser", KEY_BYTES),
-        )
-        read.finish()
-        return batch
+        with Fields(fields, "a batch") as read:
+            if (read.text("field"), read.integer("proofs", 1, 255)) != (FIELD, PROOFS):
+                raise ProtocolError(
+                    f"this version makes {PROOFS} proofs over {FIELD}, and no others"
+                )
+            offers = tuple(Message.from_json(canonical(one)) for one in read.array("offers", 5))
+            return cls(offers=offers, **read_shared(read, MOST_PEOPLE, 6))
 
     def message(self, organiser: Identity) -> Message:
         """The batch as the organiser signs it."""
@@ -221,13 +211,5 @@ class Batch:
 
     @classmethod
     def read(cls, message: Message, organiser: str | None = None) -> Batch:
-        """The batch in a message, if its own organiser signed it.
-
-        Arguments:
-            message: of kind `batch`.
-            organiser: the id the organiser must have. Only a relay, which trusts nobody and is
-                trusted by nobody, leaves it out.
-        """
-        batch = cls.from_dict(message.body)
-        check_signed(message, "batch", batch.organiser, batch.digest, organiser)
-        return batch
+        """The batch in a message, if its own organiser signed it: see `read_document`."""
+        return read_document(cls, message, "batch", organiser)

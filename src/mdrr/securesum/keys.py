@@ -79,14 +79,9 @@ class Public:
     @classmethod
     def from_dict(cls, fields: dict[str, object]) -> Public:
         """The keys described by `to_dict`, validated again."""
-        read = Fields(fields, "a member")
-        public = cls(
-            read.data("signing", KEY_BYTES),
-            read.data("sealing", KEY_BYTES),
-            read.text("operator", 200),
-        )
-        read.finish()
-        return public
+        with Fields(fields, "a member") as read:
+            signing, sealing = read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES)
+            return cls(signing, sealing, read.text("operator", 200))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ from mdrr.securesum.organiser import join
 from mdrr.securesum.paper import Party
 from mdrr.securesum.post import Mail
 from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import FLOOR, Terms
+from mdrr.securesum.signed import FLOOR
+from mdrr.securesum.terms import Terms
 from mdrr.source import Source
 
 SLOWEST = 2.0

@@ -78,19 +78,17 @@ class Message:
     @classmethod
     def from_json(cls, data: bytes | str) -> Message:
         """The message in the given bytes, validated; its signature is checked by `signed_by`."""
-        read = Fields(parse(data), "a message")
-        if (form := read.text("format")) != FORMAT:
-            raise ProtocolError(f"a message of format {form!r}; this version speaks {FORMAT!r}")
-        message = cls(
-            kind=read.text("kind"),
-            run=read.hash("run"),
-            sender=read.hash("from"),
-            to=read.optional_hash("to"),
-            body=read.mapping("body"),
-            signature=read.data("signature", SIGNATURE_BYTES),
-        )
-        read.finish()
-        return message
+        with Fields(parse(data), "a message") as read:
+            if (form := read.text("format")) != FORMAT:
+                raise ProtocolError(f"a message of format {form!r}; this version speaks {FORMAT!r}")
+            return cls(
+                kind=read.text("kind"),
+                run=read.hash("run"),
+                sender=read.hash("from"),
+                to=read.optional_hash("to"),
+                body=read.mapping("body"),
+                signature=read.data("signature", SIGNATURE_BYTES),
+            )
 
 
 def _content(
@@ -123,22 +121,3 @@ def write(
     """
     spelt = canonical(_content(kind, run, identity.id, to, body))
     return Message(kind, run, identity.id, to, body, identity.sign(spelt), spelt)
-
-
-def check_signed(message: Message, kind: str, key: bytes, run: str, wanted: str | None) -> None:
-    """Refuse a batch or terms that their own organiser, or the wanted one, did not sign.
-
-    Arguments:
-        message: what holds them.
-        kind: `batch` or `terms`.
-        key: the signing key of the organiser that they name.
-        run: their digest.
-        wanted: the id the organiser must have; None if anybody's will do.
-    """
-    if wanted is not None and name_of(key) != wanted:
-        raise ProtocolError(
-            f"what is asked here comes from organiser {name_of(key)}, not from {wanted}. If "
-            "the second is the id that you were told, do not take part"
-        )
-    if message.kind != kind or message.run != run or not message.signed_by(key):
-        raise ProtocolError(f"the organiser's signature under the {kind} is not valid")

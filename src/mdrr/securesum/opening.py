@@ -69,10 +69,9 @@ class Job:
     @classmethod
     def read(cls, message: Message) -> Job:
         """The job in a message; an error if a report stands in it twice."""
-        read = Fields(message.body, "a job")
-        number, before = read.integer("number", 0, MOST_PEOPLE), read.hash("before")
-        ids, last = _ids(read.data("ids")), read.integer("last", 0, 1)
-        read.finish()
+        with Fields(message.body, "a job") as read:
+            number, before = read.integer("number", 0, MOST_PEOPLE), read.hash("before")
+            ids, last = _ids(read.data("ids")), read.integer("last", 0, 1)
         if len(ids) > JOB or len(set(ids)) < len(ids):
             raise ProtocolError(f"a job of more than {JOB} reports, or with one of them twice")
         return cls(number, before, ids, bool(last), message.digest)
@@ -101,14 +100,14 @@ class Verdict:
     @classmethod
     def read(cls, message: Message, batch: Batch, job: Job) -> Verdict:
         """The verdict in a message; an error if it is about another job."""
-        read = Fields(message.body, "a verification")
-        number, about = read.integer("number", 0, MOST_PEOPLE), read.hash("job")
-        if (number, about) != (job.number, job.digest):
-            raise ProtocolError("a verification of another job than the one given here")
-        codes = np.frombuffer(read.data("codes", len(job.ids)), np.uint8)
-        good, size = int((codes == 0).sum()), batch.prio3.sizes.verifier_share
-        data, public = read.data("shares", good * size), read.data("public", good * DIGEST)
-        read.finish()
+        size = batch.prio3.sizes.verifier_share
+        with Fields(message.body, "a verification") as read:
+            number, about = read.integer("number", 0, MOST_PEOPLE), read.hash("job")
+            if (number, about) != (job.number, job.digest):
+                raise ProtocolError("a verification of another job than the one given here")
+            codes = np.frombuffer(read.data("codes", len(job.ids)), np.uint8)
+            good = int((codes == 0).sum())
+            data, public = read.data("shares", good * size), read.data("public", good * DIGEST)
         if not {*codes.tolist()} <= {0, *REFUSALS}:
             raise ProtocolError("a verification with an unknown reason")
         shares = np.frombuffer(data, np.uint8).reshape(-1, size)
@@ -154,15 +153,15 @@ class Result:
     @classmethod
     def read(cls, message: Message, batch: Batch) -> Result:
         """The result in a message, validated."""
-        read = Fields(message.body, "a result")
-        ids, share = _ids(read.data("ids")), read.data("share", batch.prio3.sizes.aggregate_share)
-        chain, counts = read.hash("chain"), Fields(read.mapping("refused"), "what was refused")
-        codes = [code for code in REFUSALS if str(code) in message.body["refused"]]
-        refused = {code: counts.integer(str(code), 1, MOST_PEOPLE) for code in codes}
-        counts.finish()
+        size = batch.prio3.sizes.aggregate_share
+        with Fields(message.body, "a result") as read:
+            ids, share, chain = _ids(read.data("ids")), read.data("share", size), read.hash("chain")
+            given = read.mapping("refused")
+            read.integer("people", 0, MOST_PEOPLE), read.hash("counted")
+        with Fields(given, "what was refused") as counts:
+            codes = [code for code in REFUSALS if str(code) in given]
+            refused = {code: counts.integer(str(code), 1, MOST_PEOPLE) for code in codes}
         result = cls(Count(ids, refused, chain), share)
-        read.integer("people", 0, MOST_PEOPLE), read.hash("counted")
-        read.finish()
         if message.body != result.body() or list(ids) != sorted(set(ids)):
             raise ProtocolError("a result whose list of reports is not the one it counts")
         return result

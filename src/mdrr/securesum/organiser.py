@@ -60,11 +60,9 @@ def read_join(message: Message, terms: Terms) -> Join:
     """Who wants to take part, if she signed for these terms; her invitation is not yet checked."""
     if message.kind != "join" or message.run != terms.digest:
         raise ProtocolError(f"a {message.kind!r} of other terms where a join was expected")
-    read = Fields(message.body, "a join")
-    found = Join(
-        Public.from_dict(read.mapping("keys")), read.hash("invitation"), read.hash("proof")
-    )
-    read.finish()
+    with Fields(message.body, "a join") as read:
+        keys = Public.from_dict(read.mapping("keys"))
+        found = Join(keys, read.hash("invitation"), read.hash("proof"))
     if not message.signed_by(found.public.signing):
         raise ProtocolError("a join is not signed by the keys it shows")
     return found
@@ -132,11 +130,10 @@ class Organiser:
 
     def invitation_of(self, name: str) -> int | None:
         """The number of the invitation with which somebody came."""
-        found = [k for k, one in enumerate(self._order, 1) if self._id_of(one) == name]
-        return found[0] if found else None
-
-    def _id_of(self, invitation: str) -> str | None:
-        return self.joined[invitation].id if invitation in self.joined else None
+        for one, keys in self.joined.items():
+            if keys.id == name:
+                return 1 + self._order.index(one)
+        return None
 
     def advance(self) -> bool:
         """Read what came and sign the list when it is time; whether something happened."""
@@ -179,12 +176,10 @@ class Organiser:
 
     def _freeze(self) -> bool:
         try:
-            roster = Roster.of(self.terms, self.joined.values())
-            said = roster.message(self._identity)
+            said = Roster.of(self.terms, self.joined.values()).message(self._identity)
         except ProtocolError as error:
-            said = write(
-                self._identity, "abort", self.terms.digest, Abort("roster", str(error)).to_dict()
-            )
+            stopped = Abort("roster", str(error)).to_dict()
+            said = write(self._identity, "abort", self.terms.digest, stopped)
         self._post.say(said)
         self.ended = said
         return True

@@ -37,7 +37,7 @@ from mdrr.securesum.shares import (
     reveal_body,
     share_body,
 )
-from mdrr.securesum.terms import FLOOR
+from mdrr.securesum.signed import FLOOR
 from mdrr.securesum.wire import digest
 from mdrr.source import Source
 

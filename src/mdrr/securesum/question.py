@@ -199,11 +199,9 @@ class Question:
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Question:
         """The question described by `to_dict`, validated again."""
-        read = Fields(fields, "a question")
-        domain = Domain.from_dict(read.array("domain", 1000))
-        matrices = tuple(matrix_from_dict(one) for one in read.array("matrices", 500_000))
-        read.finish()
-        return cls(domain, matrices)
+        with Fields(fields, "a question") as read:
+            domain = Domain.from_dict(read.array("domain", 1000))
+            return cls(domain, tuple(map(matrix_from_dict, read.array("matrices", 500_000))))
 
 
 def spent_on(question: Question) -> float | None:

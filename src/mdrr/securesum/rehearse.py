@@ -6,13 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.folder import make_batch, make_group
+from mdrr.securesum.folder import Folder, make_batch, make_group
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.member import Member, Role
@@ -22,6 +23,9 @@ from mdrr.securesum.person import make_reports
 from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question
 from mdrr.source import Source
+
+if TYPE_CHECKING:
+    from mdrr.securesum.transport.postbox import Postbox
 
 FAR = 2**34
 """A closing time that does not come: the batch ends when everybody has reported."""
@@ -69,7 +73,6 @@ def run_group(
     Arguments as of `rehearse`; `through` stands between each member and the relay, to count bytes.
     """
     from mdrr.securesum.transport.local import LocalPost
-    from mdrr.securesum.transport.postbox import Postbox
     from mdrr.server.held import new_tokens
 
     places = question.positions(codes, source)
@@ -77,22 +80,15 @@ def run_group(
     np.put_along_axis(vectors, places, 1, axis=1)
     leader, tokens = Identity.generate(source), new_tokens(len(places))
     terms, folder = make_group(leader, question, tokens, source, closes=FAR, minimum=minimum)
-    with _relay() as url:
-        box = Postbox(url)
-        try:
-            box.open_group(folder)
-            post = LocalPost(box, terms.digest)
-            members = [
-                Member(
-                    Identity.generate(source), terms, token, vector, through(post), source=source
-                )
-                for token, vector in zip(tokens, vectors, strict=True)
-            ]
-            roles: list[Role] = [Organiser(leader, terms, tokens, post), *members]
-            while sum([role.advance() for role in roles]):
-                pass
-        finally:
-            box.dispose()
+    with _relay(folder) as box:
+        post = LocalPost(box, terms.digest)
+        members = [
+            Member(Identity.generate(source), terms, token, vector, through(post), source=source)
+            for token, vector in zip(tokens, vectors, strict=True)
+        ]
+        roles: list[Role] = [Organiser(leader, terms, tokens, post), *members]
+        while sum([role.advance() for role in roles]):
+            pass
     return members[0].result(), len(members)
 
 
@@ -106,7 +102,6 @@ def run_batch(
 ) -> Outcome:
     """A batch from offers to result, on a relay's database in a temporary file."""
     from mdrr.securesum.transport.local import LocalPost
-    from mdrr.securesum.transport.postbox import Postbox
     from mdrr.server.held import new_tokens
 
     places = question.positions(codes, source)
@@ -117,30 +112,32 @@ def run_batch(
     batch, folder = make_batch(
         Identity.generate(source), question, offers, tokens, source, closes=FAR, minimum=minimum
     )
-    with _relay() as url:
-        box = Postbox(url)
-        try:
-            box.open_batch(folder)
-            post = LocalPost(box, batch.digest)
-            for at in range(0, len(places), 256):
-                some = slice(at, at + 256)
-                reports = make_reports(batch, tokens[some], places[some], source)
-                assert not any(box.upload(batch.digest, reports))
-            machines = [
-                Aggregator(one, batch, ledger, post, source)
-                for one, ledger in zip(servers, ledgers, strict=True)
-            ]
-            while sum(machine.advance() for machine in machines):
-                pass
-            outcome = read_outcome(post, batch)
-        finally:
-            box.dispose()
+    with _relay(folder) as box:
+        post = LocalPost(box, batch.digest)
+        for at in range(0, len(places), 256):
+            some = slice(at, at + 256)
+            reports = make_reports(batch, tokens[some], places[some], source)
+            assert not any(box.upload(batch.digest, reports))
+        machines = [
+            Aggregator(one, batch, ledger, post, source)
+            for one, ledger in zip(servers, ledgers, strict=True)
+        ]
+        while sum(machine.advance() for machine in machines):
+            pass
+        outcome = read_outcome(post, batch)
     assert outcome is not None
     return outcome
 
 
 @contextmanager
-def _relay() -> Iterator[str]:
-    """The address of a database that is there as long as the block runs."""
+def _relay(folder: Folder) -> Iterator[Postbox]:
+    """A relay's database with one run, in a file that is there as long as the block runs."""
+    from mdrr.securesum.transport.postbox import Postbox
+
     with tempfile.TemporaryDirectory(prefix="mdrr-securesum-") as there:
-        yield f"sqlite:///{Path(there, 'relay.db')}"
+        box = Postbox(f"sqlite:///{Path(there, 'relay.db')}")
+        try:
+            box.open(folder)
+            yield box
+        finally:
+            box.dispose()

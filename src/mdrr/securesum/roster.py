@@ -32,7 +32,12 @@ class Roster:
     members: tuple[Public, ...]
 
     def __post_init__(self) -> None:
-        check_members(self.members)
+        if list(self.ids) != sorted(set(self.ids)):
+            raise ProtocolError(
+                "the members of a roster stand once each, in the order of their ids"
+            )
+        if len({member.sealing for member in self.members}) < len(self.members):
+            raise ProtocolError("two members of the roster share a sealing key")
         if not self.terms.minimum <= len(self.members) <= self.terms.people:
             raise ProtocolError(
                 f"{len(self.members)} came of {self.terms.people} invited; the terms ask for at "
@@ -82,25 +87,9 @@ class Roster:
     @classmethod
     def read(cls, message: Message, terms: Terms) -> Roster:
         """The roster in a message, if the organiser of these terms signed it for them."""
-        check_organiser(message, terms, "roster")
-        read = Fields(message.body, "a roster")
-        members = tuple(Public.from_dict(one) for one in read.array("members", MOST_PARTIES))
-        read.finish()
-        return cls(terms, members)
-
-
-def check_members(members: tuple[Public, ...]) -> None:
-    """Refuse a list out of order, or one in which a key stands twice."""
-    ids = [member.id for member in members]
-    if ids != sorted(set(ids)):
-        raise ProtocolError("the members of a roster stand once each, in the order of their ids")
-    if len({member.sealing for member in members}) < len(members):
-        raise ProtocolError("two members of the roster share a sealing key")
-
-
-def check_organiser(message: Message, terms: Terms, kind: str) -> None:
-    """Refuse a message that the organiser of the terms did not sign for them."""
-    if message.kind != kind or message.run != terms.digest:
-        raise ProtocolError(f"a {message.kind!r} of other terms where the {kind} was expected")
-    if not message.signed_by(terms.organiser):
-        raise ProtocolError(f"the organiser's signature under the {kind} is not valid")
+        if message.kind != "roster" or message.run != terms.digest:
+            raise ProtocolError(f"a {message.kind!r} of other terms where the roster was expected")
+        if not message.signed_by(terms.organiser):
+            raise ProtocolError("the organiser's signature under the roster is not valid")
+        with Fields(message.body, "a roster") as read:
+            return cls(terms, tuple(map(Public.from_dict, read.array("members", MOST_PARTIES))))

@@ -29,9 +29,8 @@ def share_body(roster: Roster, sender: str, to: Public, share: ring.Vector) -> d
 def read_share(body: dict[str, Any], roster: Roster, sender: str, me: Identity) -> ring.Vector:
     """The share in a message to me: unsigned (cells,), reduced."""
     cells = roster.terms.question.cells
-    read = Fields(body, "a share")
-    sealed = read.data("sealed", cells * ring.width(roster.modulus) + SEALED_EXTRA)
-    read.finish()
+    with Fields(body, "a share") as read:
+        sealed = read.data("sealed", cells * ring.width(roster.modulus) + SEALED_EXTRA)
     return ring.unpack(me.unseal(sealed, _context(roster, sender, me.id)), roster.modulus, cells)
 
 
@@ -47,10 +46,8 @@ def commitment(roster: Roster, sender: str, nonce: bytes, packed: bytes) -> str:
 
 def read_commitment(body: dict[str, Any]) -> str:
     """The commitment in a message."""
-    read = Fields(body, "a commitment")
-    value = read.hash("commitment")
-    read.finish()
-    return value
+    with Fields(body, "a commitment") as read:
+        return read.hash("commitment")
 
 
 def reveal_body(committed: Mapping[str, str], nonce: bytes, packed: bytes) -> dict[str, Any]:
@@ -70,9 +67,8 @@ def read_reveal(
     The sum is unsigned (cells,), reduced, and the one she committed to. An error is proved by what
     she signed herself. What she saw is for the caller to compare: others chose what to show her.
     """
-    read = Fields(body, "a revealed sum")
-    seen, nonce, packed = read.hash("commitments"), read.data("nonce", 32), read.data("sum")
-    read.finish()
+    with Fields(body, "a revealed sum") as read:
+        seen, nonce, packed = read.hash("commitments"), read.data("nonce", 32), read.data("sum")
     vector = ring.unpack(packed, roster.modulus, roster.terms.question.cells)
     if commitment(roster, sender, nonce, packed) != committed:
         raise ProtocolError("a revealed sum is not the one that was committed to")

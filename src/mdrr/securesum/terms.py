@@ -13,16 +13,13 @@ from functools import cached_property
 from typing import Any
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.keys import KEY_BYTES, SEALED_EXTRA, Identity
-from mdrr.securesum.message import Message, check_signed, write
+from mdrr.securesum.keys import SEALED_EXTRA, Identity
+from mdrr.securesum.message import Message, write
 from mdrr.securesum.question import Question
 from mdrr.securesum.ring import width
-from mdrr.securesum.wire import Fields, digest, encode64
+from mdrr.securesum.signed import FLOOR, check_lengths, read_document, read_shared, shared_fields
+from mdrr.securesum.wire import Fields, digest
 
-FLOOR = 3
-"""With two people each learns the other's answers from the total and her own."""
-LEAST = 10
-"""The minimum number of people unless the terms say otherwise."""
 MOST_PARTIES = 200
 MOST_BYTES = 250_000_000
 """Paper mode deals n² shares of all cells; beyond these the aggregators mode is the tool."""
@@ -68,8 +65,7 @@ class Terms:
             )
         if len(self.rolls) != 1:
             raise ProtocolError("the terms have one roll of invitations, the relay's")
-        if len(self.nonce) != 32 or len(self.organiser) != KEY_BYTES:
-            raise ProtocolError("the nonce and the organiser's key have 32 bytes each")
+        check_lengths(self)
 
     @property
     def share_bytes(self) -> int:
@@ -88,33 +84,13 @@ class Terms:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready values."""
-        return {
-            "purpose": self.purpose,
-            "question": self.question.to_dict(),
-            "minimum": self.minimum,
-            "people": self.people,
-            "closes": self.closes,
-            "rolls": list(self.rolls),
-            "nonce": encode64(self.nonce),
-            "organiser": encode64(self.organiser),
-        }
+        return shared_fields(self)
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Terms:
         """The terms described by `to_dict`, validated again."""
-        read = Fields(fields, "the terms")
-        terms = cls(
-            purpose=read.text("purpose", 10_000),
-            question=Question.from_dict(read.mapping("question")),
-            minimum=read.integer("minimum", FLOOR, MOST_PARTIES),
-            people=read.integer("people", FLOOR, MOST_PARTIES),
-            closes=read.integer("closes", 0, 2**40),
-            rolls=read.hashes("rolls", 1),
-            nonce=read.data("nonce", 32),
-            organiser=read.data("organiser", KEY_BYTES),
-        )
-        read.finish()
-        return terms
+        with Fields(fields, "the terms") as read:
+            return cls(**read_shared(read, MOST_PARTIES, 1))
 
     def message(self, organiser: Identity) -> Message:
         """The terms as the organiser sends them."""
@@ -122,13 +98,5 @@ class Terms:
 
     @classmethod
     def read(cls, message: Message, organiser: str | None = None) -> Terms:
-        """The terms in a message, if their own organiser signed them.
-
-        Arguments:
-            message: of kind `terms`.
-            organiser: the id the organiser must have. Only a relay, which trusts nobody and is
-                trusted by nobody, leaves it out.
-        """
-        terms = cls.from_dict(message.body)
-        check_signed(message, "terms", terms.organiser, terms.digest, organiser)
-        return terms
+        """The terms in a message, if their own organiser signed them: see `read_document`."""
+        return read_document(cls, message, "terms", organiser)

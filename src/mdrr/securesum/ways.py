@@ -36,8 +36,8 @@ from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question, Tables, randomized_in_all
 from mdrr.securesum.rehearse import rehearse
+from mdrr.securesum.signed import LEAST
 from mdrr.securesum.statement import Statement, of_attributes, of_opened, of_secure_sum
-from mdrr.securesum.terms import LEAST
 from mdrr.source import Source, SystemSource
 from mdrr.tallies import tally_codes
 

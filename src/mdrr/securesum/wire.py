@@ -76,10 +76,9 @@ class Fields:
     r"""The fields of an object someone else wrote, each read once with its type.
 
     Example:
-        >>> body = Fields({"n": 3, "key": "AAE="}, "a roster")
-        >>> body.integer("n", 1, 10), body.data("key", 2)
+        >>> with Fields({"n": 3, "key": "AAE="}, "a roster") as read:  # what is left is refused
+        ...     read.integer("n", 1, 10), read.data("key", 2)
         (3, b'\x00\x01')
-        >>> body.finish()
     """
 
     def __init__(self, fields: Mapping[str, Any], what: str) -> None:
@@ -87,6 +86,13 @@ class Fields:
             raise ProtocolError(f"{what} must be a JSON object")
         self._fields = dict(fields)
         self._what = what
+
+    def __enter__(self) -> Fields:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is None:
+            self.finish()
 
     def _take(self, name: str) -> Any:
         try:

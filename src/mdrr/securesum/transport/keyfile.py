@@ -25,15 +25,10 @@ def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
     if not path.exists():
         with locked(path):  # of two processes that start at once, one makes the keys of both
             if not path.exists():
-                _make(path, source)
+                signing, sealing = source.read(KEY_BYTES), source.read(KEY_BYTES)
+                fields = {"signing": encode64(signing), "sealing": encode64(sealing)}
+                write_atomically(path, canonical(fields))
     refuse_if_others_read(path, "remove the file, and new keys are made")
-    read = Fields(parse(path.read_bytes()), f"the key file {path}")
-    identity = Identity(read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES), operator)
-    read.finish()
-    return identity
-
-
-def _make(path: Path, source: Source) -> None:
-    made = Identity.generate(source)
-    fields = {"signing": encode64(made.signing_secret), "sealing": encode64(made.sealing_secret)}
-    write_atomically(path, canonical(fields))
+    with Fields(parse(path.read_bytes()), f"the key file {path}") as read:
+        signing, sealing = read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES)
+        return Identity(signing, sealing, operator)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -85,51 +85,30 @@ class Postbox:
         with self._engine.connect().execution_options(writes=True) as found, found.begin():
             yield found
 
-    def open_run(
-        self,
-        document: Message,
-        admitted: bytes,
-        readers: Sequence[bytes],
-        listed: Mapping[bytes, tuple[int, int]],
-    ) -> None:
-        """Make room for a run; nothing happens if there is room already.
-
-        Arguments:
-            document: what its organiser signed.
-            admitted: the relay's roll.
-            readers: the rolls of others, who fetch them here.
-            listed: signing keys of its members, with how many messages and bytes they may leave.
-        """
-        run = document.run
+    def open(self, folder: Folder) -> None:
+        """Make room for a batch or a small group; nothing happens if there is room already."""
+        signed, run = read_signed(folder.message), folder.message.run
+        count, _, size = quotas(signed)
+        if isinstance(signed, Batch):
+            listed = [(one.signing, count) for one in signed.aggregators]
+        else:  # the others are listed when they join
+            listed = [(signed.organiser, 2)]
         with self._writing() as db:
             if self._document(db, run) is not None:
                 return
-            fresh = {"id": run, "document": document.to_json(), "reports": 0, "messages": 0}
+            fresh = {"id": run, "document": folder.message.to_json(), "reports": 0, "messages": 0}
             db.execute(sa.insert(runs).values(fresh))
-            hashes = [admitted[at : at + CREDENTIAL] for at in range(0, len(admitted), CREDENTIAL)]
-            if hashes:
-                db.execute(sa.insert(admissions), [{"run": run, "hash": h} for h in hashes])
-            for reader, data in enumerate((admitted, *readers)):
+            admitted = (_entry(folder.rolls[0], k) for k in range(signed.people))
+            db.execute(sa.insert(admissions), [{"run": run, "hash": one} for one in admitted])
+            for reader, data in enumerate(folder.rolls):
                 db.execute(sa.insert(rolls).values(run=run, reader=reader, data=data))
-            for key, (count, size) in listed.items():
-                name = hashlib.sha256(key).hexdigest()
-                row = {"run": run, "id": name, "key": key, "messages": count, "bytes": size}
-                db.execute(sa.insert(members).values(row))
+            for key, most in listed:
+                self._admit(db, run, key, most, size)
 
-    def open_batch(self, folder: Folder) -> Batch:
-        """Make room for a batch of the aggregators' mode."""
-        batch = Batch.read(folder.message)
-        count, _, size = quotas(batch)
-        listed = {one.signing: (count, size) for one in batch.aggregators}
-        self.open_run(folder.message, folder.rolls[0], folder.rolls[1:], listed)
-        return batch
-
-    def open_group(self, folder: Folder) -> Terms:
-        """Make room for a small group of the paper's mode."""
-        terms = Terms.read(folder.message)
-        _, _, size = quotas(terms)
-        self.open_run(folder.message, folder.rolls[0], (), {terms.organiser: (2, size)})
-        return terms
+    def _admit(self, db: sa.Connection, run: str, key: bytes, count: int, size: int) -> None:
+        """List a member of a run by her signing key, with how much she may leave."""
+        row = {"run": run, "id": name_of(key), "key": key, "messages": count, "bytes": size}
+        db.execute(sa.insert(members).values(row))
 
     def runs(self) -> list[str]:
         """The digests of all runs."""
@@ -257,9 +236,8 @@ class Postbox:
         position = batch.ids.index(request.sender)
         if not request.signed_by(batch.aggregators[position].signing):
             raise ProtocolError("a request that the aggregator it names did not sign")
-        read = Fields(request.body, "a request")
-        asked = read.data("ids")
-        read.finish()
+        with Fields(request.body, "a request") as read:
+            asked = read.data("ids")
         ids = [asked[at : at + NONCE] for at in range(0, len(asked), NONCE)]
         if len(ids) > JOB:
             raise ProtocolError(f"a request for more than {JOB} reports")
@@ -290,8 +268,7 @@ class Postbox:
                 raise ProtocolError(f"this group closed on {terms.closing}; nobody can join")
             if self._member(db, run, public.id) is not None:
                 raise ProtocolError("these keys joined already, with another invitation")
-            row = {"run": run, "id": public.id, "key": public.signing}
-            db.execute(sa.insert(members).values({**row, "messages": count, "bytes": size}))
+            self._admit(db, run, public.signing, count, size)
             where = (admissions.c.run == run) & (admissions.c.hash == hashed(shown))
             db.execute(sa.update(admissions).where(where).values(used=left))
             self._keep(db, run, message, number + 1)
