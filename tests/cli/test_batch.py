@@ -295,6 +295,10 @@ def test_offers_that_no_batch_used_are_withdrawn(tmp_path: Path) -> None:
     assert unused in on_disk(state)
     done = invoke("securesum", *more, "--withdraw")
     assert "1 unused offer withdrawn, the keys wiped." in done.stderr
+    again = invoke("securesum", *more, "--withdraw")
+    said = f"There is no unused offer in {state}, so nothing was withdrawn."
+    assert (again.exit_code, said in again.stderr) == (0, True)
+    assert "add --abort REASON to your 'mdrr securesum aggregate'" in again.stderr
     assert secrets(state) == [used]
     assert unused not in on_disk(state)
     nothing = refused("offer", "--withdraw", "--state", tmp_path / "nowhere")

@@ -65,8 +65,48 @@ def test_the_demo_prints_a_matrix_and_what_it_cost() -> None:
     done = mdrr_says("demo", "--n", "3", "--epsilon", "100", "--mode", "paper")
     assert done.returncode == 0, done.stderr
     assert "Dependences of 3 people" in done.stdout
+    assert "3 people are too few to tell" in done.stdout
+    assert not re.search(r"\d\.\d{3}", done.stdout.partition("too few")[0])
     assert "Clusters:" in done.stdout
     assert "the sum over 28 tables" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--n", "2"), "--n 2 is too few: of two people .* Give --n 3 or more"),
+        (("--minimum", "2"), "--minimum 2 is too few: .* Give --minimum 3 or more"),
+        (("--n", "5", "--minimum", "9"), "Give --n 9 or more, or --minimum 5"),
+    ],
+)
+def test_a_demo_of_too_few_people_says_what_to_give(options: tuple[str, ...], told: str) -> None:
+    done = mdrr_says("demo", *options)
+    assert done.returncode == 2
+    assert re.search(told, done.stderr)
+    assert "started" not in done.stderr
+
+
+def test_a_folder_that_others_can_look_into_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "me.json").write_text("{}")
+    state = tmp_path / "state"
+    state.mkdir()
+    state.chmod(0o755)
+    there = ("--relay", "http://127.0.0.1:9", *NOBODY[:2], "--state", str(state))
+    hers = (*there, *NOBODY[2:], "--record", str(tmp_path / "me.json"))
+    offered = ("--state", str(state), "--operator", "A", "--out", str(tmp_path / "offer"))
+    for command in (
+        ("offer", *offered),
+        ("aggregate", *there),
+        ("report", *hers),
+        ("party", *hers),
+    ):
+        done = mdrr_says(*command)
+        assert done.returncode == 2
+        assert f"can look into {state} (mode 755)" in done.stderr
+        assert f"chmod 700 {state}" in done.stderr
+    assert [*state.iterdir()] == []
+    state.chmod(0o700)
+    assert mdrr_says("offer", *offered).returncode == 0
 
 
 def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.private import make_folder, refuse_if_others_read, write_atomically
+from mdrr.securesum.private import (
+    make_folder,
+    refuse_if_others_look,
+    refuse_if_others_read,
+    write_atomically,
+)
 
 
 def test_a_folder_is_for_its_owner_alone_and_one_that_is_there_stays(tmp_path: Path) -> None:
@@ -27,6 +32,20 @@ def test_a_file_that_others_can_use_in_any_way_is_refused(tmp_path: Path, bit: i
     path.chmod(0o600 | bit)
     with pytest.raises(ProtocolError, match=rf"mode {0o600 | bit:03o}\).*Otherwise make new ones$"):
         refuse_if_others_read(path, "make new ones")
+
+
+@pytest.mark.parametrize("bit", [0o040, 0o020, 0o010, 0o004, 0o002, 0o001])
+def test_a_folder_that_others_can_look_into_is_refused(tmp_path: Path, bit: int) -> None:
+    folder = tmp_path / "my state"
+    refuse_if_others_look(folder)  # it is made later, for its owner alone
+    assert not folder.exists()
+    make_folder(folder)
+    refuse_if_others_look(folder)
+    folder.chmod(0o700 | bit)
+    with pytest.raises(
+        ProtocolError, match=rf"mode {0o700 | bit:03o}\).* Run: chmod 700 '.*my state'"
+    ):
+        refuse_if_others_look(folder)
 
 
 def test_what_is_written_goes_through_no_name_that_could_be_prepared(tmp_path: Path) -> None:

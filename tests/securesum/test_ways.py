@@ -10,9 +10,10 @@ import pytest
 import mdrr
 from mdrr.dependence import from_codes
 from mdrr.errors import MdrrError
+from mdrr.securesum import ways
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import Statement
-from mdrr.securesum.ways import assess, assess_opened, simulate_dependences
+from mdrr.securesum.ways import FEW, assess, assess_opened, simulate_dependences
 from mdrr.source import SeededSource
 from tests.securesum.group import DOMAIN, codes
 
@@ -136,6 +137,45 @@ def test_randomized_pairs_have_intervals_and_exact_ones_need_none() -> None:
     exact = simulate_dependences(columns, DOMAIN, via="securesum").dependences
     assert exact.interval("smokes", "region") is None
     assert exact.is_clear("smokes", "region")
+
+
+@pytest.mark.parametrize("p", [0.3, 0.999])
+def test_of_few_people_randomized_pairs_say_nothing_sure(p: float) -> None:
+    columns = [np.array([0, 1, 1]), np.array([0, 1, 1]), np.array([0, 1, 2])]
+    question = Question.randomized(DOMAIN, p=p)
+    found = assess(question, question.sums(columns, SeededSource(1)), 3)
+    for pair in found.dependences.ranked():
+        assert found.dependences.interval(*pair[:2]) == (0.0, 1.0)
+        assert not found.dependences.is_clear(*pair[:2])
+    assert found.dependences.interval("age", "age") == (1.0, 1.0)
+    assert "3 people are too few to tell" in found.caution
+    assert "need 30 people or more" in found.caution
+    exact = simulate_dependences(columns, DOMAIN, via="securesum", minimum=3)
+    assert (exact.caution, exact.dependences.interval("smokes", "age")) == ("", None)
+    few = simulate_dependences(columns, DOMAIN, p=p, source=SeededSource(1))
+    assert few.caution == ""  # no pairs were randomized
+
+
+def test_thirty_people_are_the_fewest_for_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 150 independent pairs 2.5 % should look dependent; more than 24 at 5 %: once in 10^6.
+
+    Without the limit more than half of those of three people would.
+    """
+    domain = mdrr.Domain((mdrr.Attribute("a", ("x", "y")), mdrr.Attribute("b", ("u", "v", "w"))))
+    question, rng = Question.randomized(domain, epsilon=2.0), np.random.default_rng(7)
+
+    def alarms(people: int) -> int:
+        found = 0
+        for seed in range(150):
+            columns = [rng.integers(0, size, people) for size in domain.shape]
+            totals = question.sums(columns, SeededSource(seed))
+            found += assess(question, totals, people).dependences.interval("a", "b")[0] > 0
+        return found
+
+    assert alarms(FEW - 1) == 0
+    assert 0 < alarms(FEW) <= 24
+    monkeypatch.setattr(ways, "FEW", 0)
+    assert alarms(3) > 75
 
 
 def test_what_was_opened_is_assessed_from_its_json() -> None:

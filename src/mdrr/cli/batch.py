@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import Outcome
+    from mdrr.securesum.signed import Signed
     from mdrr.securesum.transport.remote import RemotePost
 
 Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
@@ -45,6 +46,12 @@ OrganiserId = Annotated[
     str, Option("--organiser", help="The organiser's id, which you got from someone you trust.")
 ]
 Invitation = Annotated[str, Option(help="Your invitation, 43 characters.")]
+_OTHER = {
+    "terms": "a small group, which has no aggregators: see 'mdrr securesum party' and 'mdrr "
+    "securesum organise'",
+    "batch": "a batch, which has aggregators: see 'mdrr securesum report' and 'mdrr securesum "
+    "result'",
+}
 AggregatorState = Annotated[
     Path, Option("--state", help="Folder of this aggregator's keys; keep it, and to yourself.")
 ]
@@ -61,13 +68,22 @@ def offer(
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
     from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
+    refuse_if_others_look(state)
     if withdraw:
         _need_keys(state)
         with closing(Ledger(state / "ledger.sqlite")) as ledger:
-            step(f"{counted(ledger.withdraw(), 'unused offer')} withdrawn, the keys wiped.")
+            gone = ledger.withdraw()
+        if gone:
+            step(f"{counted(gone, 'unused offer')} withdrawn, the keys wiped.")
+        else:
+            step(
+                f"There is no unused offer in {state}, so nothing was withdrawn. To give up a "
+                "batch that has used one, add --abort REASON to your 'mdrr securesum aggregate'."
+            )
         return
     if not operator or out is None:
         raise ProtocolError("an offer needs --operator NAME and --out FILE")
@@ -168,14 +184,17 @@ def report(
     needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.ask import read_record, record_codes
+    from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
     from mdrr.securesum.person import make_reports
+    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.remote import RemotePost
     from mdrr.source import SystemSource
 
+    refuse_if_others_look(state)
     answers, source, device = read_record(record), SystemSource(), Device(state)
     credential(invitation, RELAY)  # before anybody hears of her
-    with _found(relay, organiser, patience, plain_http) as (post, found):
+    with at_relay(Batch, relay, organiser, patience, plain_http) as (post, found):
         if found.minimum < minimum:
             raise ProtocolError(
                 f"the batch opens for {found.minimum} people; you ask for {minimum}"
@@ -233,19 +252,22 @@ def aggregate(
     needs("httpx")
     from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
+    from mdrr.securesum.batch import Batch
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
+    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     source = SystemSource()
+    refuse_if_others_look(state)
     _need_keys(state)
     identity = load_or_make(state / "keys.json", source)
     patience = min(patience, 10.0) if abort else patience
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger(state / "ledger.sqlite")))
-        there = _found(relay, organiser, min(patience, 60.0), plain_http, ledger)
+        there = at_relay(Batch, relay, organiser, min(patience, 60.0), plain_http, ledger)
         post, found = stack.enter_context(there)
         machine = Aggregator(
             identity, found, ledger, post, source, minimum=minimum, giving_up=bool(abort)
@@ -289,10 +311,11 @@ def result(
 ) -> None:
     """Check the aggregators' signed results, add them up, and show what they say."""
     needs("httpx")
+    from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
     from mdrr.securesum.opening import heard, read_outcome
 
-    with _found(relay, organiser, patience, plain_http) as (post, found):
+    with at_relay(Batch, relay, organiser, patience, plain_http) as (post, found):
         outcome = read_outcome(post, found)
         if outcome is None:
             missing = sorted({*found.ids} - {*heard(post, found, "result")})
@@ -314,14 +337,18 @@ def _need_keys(state: Path) -> None:
 
 
 @contextmanager
-def _found(
-    url: str, organiser: str, patience: float, plain: bool, ledger: Ledger | None = None
-) -> Iterator[tuple[RemotePost, Batch]]:
-    """The relay of a batch, and the batch as its organiser signed it.
+def at_relay(
+    what: type[Signed],
+    url: str,
+    organiser: str,
+    patience: float,
+    plain: bool,
+    ledger: Ledger | None = None,
+) -> Iterator[tuple[RemotePost, Signed]]:
+    """The relay of a batch or a group, and what its organiser signed.
 
     A ledger keeps the batch, so that its aggregator can end it when the relay is gone.
     """
-    from mdrr.securesum.batch import Batch
     from mdrr.securesum.message import Message
     from mdrr.securesum.transport.remote import RemotePost
 
@@ -329,14 +356,12 @@ def _found(
     kept = None if ledger is None else ledger.noted(named, "batch")
     with closing(RemotePost(url, patience=patience, plain=plain)) as post:
         document = post.document() if kept is None else Message.from_json(kept)
-        if document.kind == "terms":
-            raise ProtocolError(
-                f"{url} is the address of a small group, which has no aggregators: see 'mdrr "
-                "securesum party' and 'mdrr securesum organise'"
-            )
-        found = Batch.read(document, organiser)
+        if document.kind in _OTHER and document.kind != what.KIND:
+            raise ProtocolError(f"{url} is the address of {_OTHER[document.kind]}")
+        found = what.read(document, organiser)
         if named != found.digest:
-            raise ProtocolError(f"the batch at {url} is not the one its address names")
+            asked = "batch" if what.KIND == "batch" else "group"
+            raise ProtocolError(f"the {asked} at {url} is not the one its address names")
         if ledger is not None and kept is None:
             ledger.note(named, "batch", document.to_json())
         yield post, found

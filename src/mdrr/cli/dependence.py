@@ -142,6 +142,7 @@ def load_learnt(path: Path) -> Learnt:
             )
         if "totals" in fields:
             opened = assess_opened(fields)
+            note(opened.caution)
             spent = opened.privacy.epsilon
             return Learnt(opened.dependences, "secure sum", spent, opened.domain)
         how = str(fields.get("how", "secure sum"))

@@ -37,7 +37,11 @@ def show_opened(question: Question, totals: npt.NDArray[np.int64], people: int) 
 def show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> None:
     """Print the dependence matrix, the clusters of Algorithm 1, and the privacy statement."""
     names, values = found.domain.names, found.dependences.values.tolist()
+    if found.caution:
+        values = [["–"] * len(names) for _ in names]
     rows = [[name, *row] for name, row in zip(names, values, strict=True)]
     print_table(["", *names], rows, f"Dependences of {found.people} people")
+    if found.caution:
+        print_text(found.caution)
     print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
     print_text(str(found.privacy))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +16,7 @@ from mdrr.cli.batch import (
     Patience,
     PlainHttp,
     aggregate,
+    at_relay,
     batch,
     offer,
     relay,
@@ -44,7 +43,6 @@ from mdrr.errors import ProtocolError
 if TYPE_CHECKING:
     from mdrr.securesum.roster import Roster
     from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.remote import RemotePost
 
 EXAMPLE = "mdrr securesum demo --n 30 --mode aggregators"
 _RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
@@ -98,9 +96,21 @@ def demo(
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
+    from mdrr.securesum.signed import FLOOR
     from mdrr.securesum.transport.processes import run_demo
     from mdrr.securesum.ways import assess
 
+    if n < FLOOR or minimum < FLOOR:
+        few = f"--n {n}" if n < FLOOR else f"--minimum {minimum}"
+        raise ProtocolError(
+            f"{few} is too few: of two people each learns the other's answers from the total and "
+            f"her own. Give {few.split()[0]} {FLOOR} or more"
+        )
+    if n < minimum:
+        raise ProtocolError(
+            f"--n {n} is fewer than --minimum {minimum}, so nothing would open. Give --n {minimum} "
+            f"or more, or --minimum {n}"
+        )
     domain = adult_domain()
     codes = [np.asarray(column)[:n] for column in encode(adult(), domain)]
     with tempfile.TemporaryDirectory(prefix="mdrr-securesum-") as folder:
@@ -118,6 +128,7 @@ def demo(
     if not as_json:
         show_assessment(found, clusters)
         return
+    note(found.caution)
     print_json(
         {
             **opened_fields(question, totals, found.people),
@@ -162,13 +173,15 @@ def organise(
     needs("httpx")
     from mdrr.securesum.member import attend
     from mdrr.securesum.organiser import Organiser
+    from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     if not key.exists():
         raise ProtocolError(f"there is no key file {key}. Give the one of 'mdrr securesum group'")
     leader = load_or_make(key, SystemSource())
-    with _group_at(relay, leader.id, patience, plain_http) as (post, terms):
+    with at_relay(Terms, relay, leader.id, min(patience, 60.0), plain_http) as (post, terms):
+        post.patience = patience  # it was there, so it is waited for if it is started again
         machine = Organiser(leader, terms, invitations.read_text().split(), post)
         step(f"{terms.people} people are invited. The list is signed when all have come, or at "
              f"{terms.closing} if {terms.minimum} have.")  # fmt: skip
@@ -210,9 +223,12 @@ def party(
     from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
     from mdrr.securesum.member import Member, attend
+    from mdrr.securesum.private import refuse_if_others_look
+    from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
+    refuse_if_others_look(state)
     answers, source = read_record(record), SystemSource()
     history = History(state / "history.json")
     credential(invitation, RELAY)  # before anybody hears of her
@@ -226,7 +242,8 @@ def party(
             "nobody can confirm the list of members here. Give the command on a terminal, or add "
             "--yes to take part whoever is on the list"
         )
-    with _group_at(relay, organiser, patience, plain_http) as (post, terms):
+    with at_relay(Terms, relay, organiser, min(patience, 60.0), plain_http) as (post, terms):
+        post.patience = patience  # it was there, so it is waited for if it is started again
         if terms.minimum < minimum:
             raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
         step(f"Purpose: {' '.join(terms.purpose.split()) or 'not stated'}.")
@@ -281,28 +298,6 @@ def _check_batches(state: Path, terms: Terms, plain: bool) -> None:
     from mdrr.securesum.transport.remote import RemotePost
 
     Device(state).check(terms.question, lambda url: RemotePost(url, patience=5.0, plain=plain))
-
-
-@contextmanager
-def _group_at(
-    url: str, organiser: str, patience: float, plain: bool
-) -> Iterator[tuple[RemotePost, Terms]]:
-    """The relay of a group, and the terms as its organiser signed them."""
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.remote import RemotePost
-
-    with closing(RemotePost(url, patience=min(patience, 60.0), plain=plain)) as post:
-        document = post.document()
-        if document.kind == "batch":
-            raise ProtocolError(
-                f"{url} is the address of a batch, which has aggregators: see 'mdrr securesum "
-                "report' and 'mdrr securesum result'"
-            )
-        terms = Terms.read(document, organiser)
-        if not url.rstrip("/").endswith(terms.digest):
-            raise ProtocolError(f"the group at {url} is not the one its address names")
-        post.patience = patience  # it was there, so it is waited for if it is started again
-        yield post, terms
 
 
 for _command in (demo, offer, batch, relay, report, aggregate, result, group, organise, party):

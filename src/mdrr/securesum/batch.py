@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.admission import CREDENTIAL
@@ -78,6 +78,8 @@ class Batch:
         nonce: 32 random bytes, so that no two batches are the same.
         organiser: the organiser's signing key.
     """
+
+    KIND: ClassVar = "batch"
 
     purpose: str
     question: Question
@@ -207,9 +209,9 @@ class Batch:
 
     def message(self, organiser: Identity) -> Message:
         """The batch as the organiser signs it."""
-        return write(organiser, "batch", self.digest, self.to_dict())
+        return write(organiser, self.KIND, self.digest, self.to_dict())
 
     @classmethod
     def read(cls, message: Message, organiser: str | None = None) -> Batch:
         """The batch in a message, if its own organiser signed it: see `read_document`."""
-        return read_document(cls, message, "batch", organiser)
+        return read_document(cls, message, organiser)

@@ -30,6 +30,20 @@ def refuse_if_others_read(path: Path, otherwise: str) -> None:
         )
 
 
+def refuse_if_others_look(folder: Path) -> None:
+    """A folder of keys and of what was answered is its owner's alone, also if it was there before.
+
+    Arguments:
+        folder: it need not exist yet; what is written there makes it so.
+    """
+    mode = folder.stat().st_mode & 0o777 if folder.is_dir() else 0
+    if os.name == "posix" and mode & 0o077:
+        raise ProtocolError(
+            f"others on this machine can look into {folder} (mode {mode:03o}), where your keys and "
+            f"notes are kept. Run: chmod 700 {shlex.quote(str(folder))}, or name a new folder"
+        )
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file by new content, so that a crash leaves the old or the new and nothing else.
 

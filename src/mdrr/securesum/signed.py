@@ -61,17 +61,14 @@ def check_lengths(signed: Batch | Terms) -> None:
         raise ProtocolError("the nonce and the organiser's key have 32 bytes each")
 
 
-def read_document(
-    what: type[Signed], message: Message, kind: str, organiser: str | None = None
-) -> Signed:
+def read_document(what: type[Signed], message: Message, organiser: str | None) -> Signed:
     """The batch or the terms in a message, if their own organiser signed them.
 
     Arguments:
         what: `Batch` or `Terms`.
         message: what holds them.
-        kind: `batch` or `terms`, of which the message must be.
-        organiser: the id the organiser must have. Only a relay, which trusts nobody and is trusted
-            by nobody, leaves it out.
+        organiser: the id the organiser must have. None is for a relay, which trusts nobody and is
+            trusted by nobody.
     """
     found = what.from_dict(message.body)
     named = name_of(found.organiser)
@@ -80,7 +77,7 @@ def read_document(
             f"what is asked here comes from organiser {named}, not from {organiser}. If the second "
             "is the id that you were told, do not take part"
         )
-    fits = message.kind == kind and message.run == found.digest
+    fits = message.kind == what.KIND and message.run == found.digest
     if not fits or not message.signed_by(found.organiser):
-        raise ProtocolError(f"the organiser's signature under the {kind} is not valid")
+        raise ProtocolError(f"the organiser's signature under the {what.KIND} is not valid")
     return found

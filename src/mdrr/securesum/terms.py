@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.keys import SEALED_EXTRA, Identity
@@ -39,6 +39,8 @@ class Terms:
         nonce: 32 random bytes, so that no two runs have the same terms.
         organiser: the organiser's signing key.
     """
+
+    KIND: ClassVar = "terms"
 
     purpose: str
     question: Question
@@ -94,9 +96,9 @@ class Terms:
 
     def message(self, organiser: Identity) -> Message:
         """The terms as the organiser sends them."""
-        return write(organiser, "terms", self.digest, self.to_dict())
+        return write(organiser, self.KIND, self.digest, self.to_dict())
 
     @classmethod
     def read(cls, message: Message, organiser: str | None = None) -> Terms:
         """The terms in a message, if their own organiser signed them: see `read_document`."""
-        return read_document(cls, message, "terms", organiser)
+        return read_document(cls, message, organiser)

@@ -43,6 +43,13 @@ from mdrr.tallies import tally_codes
 
 Way: TypeAlias = Literal["attributes", "securesum", "pairs"]
 Mode: TypeAlias = Literal["paper", "aggregators"]
+FEW = 30
+"""Fewer people than these say nothing sure through randomized pairs: intervals are then [0, 1].
+
+What noise does is estimated from the reports themselves. Of independent pairs, intervals at 95 %
+should exclude 0 in 2.5 %. They would in more than half among 3 people, and in one of eight among
+10; among 30 they do in 3 or 4 %.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +69,16 @@ class Assessment:
     privacy: Statement
     people: int
     tables: Tables
+
+    @property
+    def caution(self) -> str:
+        """What to know before using the dependences; nothing if enough people took part."""
+        if not self.tables or self.dependences.low is None or self.people >= FEW:
+            return ""
+        return (
+            f"{self.people} people are too few to tell: every dependence may be anything from 0 to "
+            f"1, and clusters made of them are chance. Randomized pairs need {FEW} people or more."
+        )
 
     def cluster(self, *, max_cells: int, min_dependence: float) -> tuple[tuple[str, ...], ...]:
         """Algorithm 1 on these dependences."""
@@ -116,7 +133,7 @@ def simulate_dependences(
         return _from_opened(people, domain)
     if isinstance(people, Mapping):
         raise ProtocolError(f"via={via!r} needs records; opened tables are for via='securesum'")
-    codes = people if _are_codes(people) else encode(people, domain)
+    codes = people if isinstance(people, list | tuple) else encode(people, domain)
     if via == "attributes":
         return _by_attributes(codes, domain, p, epsilon, source)
     if via == "securesum":
@@ -134,7 +151,15 @@ def simulate_dependences(
         )
     else:
         raise ProtocolError(f"via={via!r} is not known. Known: attributes, securesum, pairs")
-    totals, n = _sum(question, codes, mode, messages, minimum, source)
+    n = len(np.asarray(codes[0]))
+    if n < minimum:
+        raise ProtocolError(
+            f"{n} people are fewer than the minimum of {minimum}: nothing is opened"
+        )
+    if messages:
+        totals, n = rehearse(question, codes, mode, minimum, source)
+    else:
+        totals = question.sums(codes, source)
     return assess(question, totals, n, delta=delta)
 
 
@@ -202,6 +227,9 @@ def learn(
         return table
 
     found = from_noisy(look, domain, level=level)
+    if level is not None and people < FEW:
+        alone = np.eye(len(domain))
+        found = replace(found, low=alone, high=np.ones_like(alone), clear=alone > 0)
     if any(is_vague(each, size) for each, size in zip(noise, domain.shape, strict=True)):
         return found
     return replace(found, margins=tuple(nearest(total) for total in sums.values()))
@@ -227,25 +255,3 @@ def _from_opened(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain
         raise ProtocolError("opened tables must all count the same people")
     n = people.pop()
     return Assessment(domain, from_tables(held, domain), of_secure_sum(n), n, held)
-
-
-def _sum(
-    question: Question,
-    codes: Sequence[npt.ArrayLike],
-    mode: str,
-    messages: bool,
-    minimum: int,
-    source: Source,
-) -> tuple[npt.NDArray[np.int64], int]:
-    people = len(np.asarray(codes[0]))
-    if people < minimum:
-        raise ProtocolError(
-            f"{people} people are fewer than the minimum of {minimum}: nothing is opened"
-        )
-    if messages:
-        return rehearse(question, codes, mode, minimum, source)
-    return question.sums(codes, source), people
-
-
-def _are_codes(people: Any) -> bool:
-    return isinstance(people, list | tuple)
