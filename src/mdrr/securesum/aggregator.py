@@ -89,9 +89,9 @@ class Aggregator:
             if not giving_up:
                 raise
             secret = None
-        self._identity = identity if secret is None else Identity(
-            identity.signing_secret, secret, public.operator
-        )  # fmt: skip
+        self._identity = identity
+        if secret is not None:
+            self._identity = Identity(identity.signing_secret, secret, public.operator)
         self._roll: frozenset[bytes] | None = None
         self._work: Work | None = None
         self._told: set[str] = set()
@@ -146,10 +146,8 @@ class Aggregator:
 
     def expire(self, silent: bool = False) -> None:
         """Stop waiting: what was awaited did not come in time, or the relay did not answer."""
-        if silent:
-            self.stop(Abort(self.step, "the relay did not answer in time"))
-        else:
-            self.stop(Abort(self.step, "nothing came in time", self.missing))
+        reason = "the relay did not answer in time" if silent else "nothing came in time"
+        self.stop(Abort(self.step, reason, () if silent else self.missing))
 
     def stop(self, abort: Abort) -> None:
         """End the batch without a total: wipe keys and shares, then say so."""
@@ -166,12 +164,12 @@ class Aggregator:
     def _write(self, kind: str, body: dict[str, object]) -> Message:
         return write(self._identity, kind, self.batch.digest, body)
 
-    def _say_noted(self, name: str, kind: str, body: Callable[[], dict[str, object]]) -> Message:
+    def _say_noted(self, kind: str, body: dict[str, object]) -> Message:
         """Say something that must never be said twice in different words: noted first."""
-        kept = self._ledger.noted(self.batch.digest, name)
-        said = self._write(kind, body()) if kept is None else Message.from_json(kept)
+        kept = self._ledger.noted(self.batch.digest, kind)
+        said = self._write(kind, body) if kept is None else Message.from_json(kept)
         if kept is None:
-            self._ledger.note(self.batch.digest, name, said.to_json())
+            self._ledger.note(self.batch.digest, kind, said.to_json())
         self._tell(said)
         return said
 
@@ -221,7 +219,7 @@ class Aggregator:
             self._work = self._look(job, progress)
         work = self._work
         mine = work.verdict.body(work.job)
-        if self._say_noted("verify", "verify", lambda: mine).body != mine:
+        if self._say_noted("verify", mine).body != mine:
             reason = "the relay delivered other reports than before this aggregator was restarted"
             raise Abort("verify", reason).error
         said = heard(self._post, self.batch, f"verify {work.job.number}")
@@ -316,7 +314,7 @@ class Aggregator:
         if len(ids) < self._minimum:
             few = f"{len(ids)} reports count, which is fewer than the minimum of {self._minimum}"
             raise Abort("ready", few).error
-        self._say_noted("ready", "ready", count.body)
+        self._say_noted("ready", count.body())
         said = heard(self._post, self.batch, "ready")
         if len(said) < len(self.batch.ids):
             return self._wait("ready", said)

@@ -24,10 +24,7 @@ def read_domain(name: str) -> Domain:
         return adult_domain()
     path = Path(name)
     if path.suffix == ".json":
-        try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError:
-            raise SchemaError(f"{name} is not JSON") from None
+        fields = _read_json(path)
         listed = fields.get("attributes") if isinstance(fields, dict) else fields
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
             raise SchemaError(f"{name} declares no attributes. Give a survey file or a design")
@@ -43,13 +40,17 @@ def read_record(path: Path) -> dict[str, Any]:
     Arguments:
         path: a JSON object.
     """
-    try:
-        answers = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError:
-        raise SchemaError(f"{path} is not JSON") from None
+    answers = _read_json(path)
     if not isinstance(answers, dict):
         raise SchemaError(f"{path} must hold one JSON object: attribute to label")
     return answers
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError:
+        raise SchemaError(f"{path} is not JSON") from None
 
 
 def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> list[int]:

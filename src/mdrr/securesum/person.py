@@ -71,7 +71,7 @@ def make_reports(
         One report for each.
 
     Example:
-        See `mdrr.securesum.rehearse.run_batch`.
+        See `mdrr.securesum.rehearse`.
     """
     n, prio3 = len(tokens), batch.prio3
     nonces = _drawn(source, n, NONCE)

@@ -17,7 +17,7 @@ from mdrr.securesum.folder import Folder, make_batch, make_group
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.member import Member, Role
-from mdrr.securesum.opening import Outcome, read_outcome
+from mdrr.securesum.opening import read_outcome
 from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.post import Mail
@@ -37,27 +37,22 @@ def rehearse(
     mode: str,
     minimum: int,
     source: Source,
-    *,
-    aggregators: int = 2,
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Let every person take part with fresh keys; what is opened, and for how many.
 
     Arguments:
         question: what is summed.
         codes: one code column per attribute.
-        mode: `paper` or `aggregators`.
+        mode: `paper` or `aggregators`, of which there are two.
         minimum: the fewest people a total opens for.
         source: where keys, shares, masks and randomized answers come from.
-        aggregators: how many, in `aggregators` mode.
 
     Returns:
         Totals, int64 (cells,), and the number of people.
     """
     require("sqlalchemy", "server")
-    if mode == "aggregators":
-        outcome = run_batch(question, codes, minimum, source, aggregators=aggregators)
-        return outcome.totals, outcome.people
-    return run_group(question, codes, minimum, source)
+    run = _run_batch if mode == "aggregators" else run_group
+    return run(question, codes, minimum, source)
 
 
 def run_group(
@@ -92,20 +87,15 @@ def run_group(
     return members[0].result(), len(members)
 
 
-def run_batch(
-    question: Question,
-    codes: Sequence[npt.ArrayLike],
-    minimum: int,
-    source: Source,
-    *,
-    aggregators: int = 2,
-) -> Outcome:
+def _run_batch(
+    question: Question, codes: Sequence[npt.ArrayLike], minimum: int, source: Source
+) -> tuple[npt.NDArray[np.int64], int]:
     """A batch from offers to result, on a relay's database in a temporary file."""
     from mdrr.securesum.transport.local import LocalPost
     from mdrr.server.held import new_tokens
 
     places = question.positions(codes, source)
-    servers = [Identity.generate(source, f"simulated {k}") for k in range(aggregators)]
+    servers = [Identity.generate(source, f"simulated {k}") for k in range(2)]
     ledgers = [Ledger(":memory:") for _ in servers]
     offers = [offer(*one, source) for one in zip(servers, ledgers, strict=True)]
     tokens = new_tokens(len(places))
@@ -126,7 +116,7 @@ def run_batch(
             pass
         outcome = read_outcome(post, batch)
     assert outcome is not None
-    return outcome
+    return outcome.totals, outcome.people
 
 
 @contextmanager

@@ -70,12 +70,12 @@ def of_secure_sum(people: int) -> Statement:
 
 
 def of_opened(matrices: Sequence[Matrix], people: int, delta: float = 1e-6) -> Statement:
-    """What a secure sum opened: of exact tables if there are no matrices, else of pairs."""
-    return of_pairs(matrices, people, delta) if matrices else of_secure_sum(people)
+    """What a secure sum opened: exact tables if there are no matrices, else randomized pairs.
 
-
-def of_pairs(matrices: Sequence[Matrix], people: int, delta: float) -> Statement:
-    """Section 4.3: the sum of ε over all tables, and the (ε, δ) bound from shuffling beside it."""
+    Section 4.3: the sum of ε over all tables, and the (ε, δ) bound from shuffling beside it.
+    """
+    if not matrices:
+        return of_secure_sum(people)
     spent = pair_tables(list(matrices), people, delta)
     amplified = f"(ε, δ) = ({spent.epsilon:.2f}, {spent.delta:.0e})"
     return Statement(

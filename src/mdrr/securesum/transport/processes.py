@@ -32,7 +32,6 @@ def run_demo(
     *,
     mode: str = "paper",
     minimum: int = 3,
-    aggregators: int = 2,
     epsilon: float | None = None,
     patience: float = 120.0,
     say: Say = lambda text: None,
@@ -43,9 +42,8 @@ def run_demo(
         domain: what is asked.
         codes: the records, one code column per attribute; one process per record.
         folder: for keys, records and ledgers.
-        mode: `paper` or `aggregators`.
+        mode: `paper`, or `aggregators` with two of them.
         minimum: the fewest people a total opens for.
-        aggregators: how many, in `aggregators` mode.
         epsilon: what one person spends in all with randomized pairs; None for exact tables.
         patience: seconds each participant waits for others.
         say: told what happens.
@@ -58,7 +56,7 @@ def run_demo(
     organiser = load_or_make(folder / "organiser.key", SystemSource()).id
     for k in range(len(codes[0])):
         (folder / f"record{k}.json").write_text(json.dumps(_labels(domain, codes, k)))
-    cast = _Cast(folder, organiser, len(codes[0]), minimum, aggregators, epsilon, patience, say)
+    cast = _Cast(folder, organiser, len(codes[0]), minimum, epsilon, patience, say)
     try:
         return _paper(cast) if mode == "paper" else _batch(cast)
     finally:
@@ -75,7 +73,6 @@ class _Cast:
     organiser: str
     n: int
     minimum: int
-    aggregators: int
     epsilon: float | None
     patience: float
     say: Say
@@ -142,8 +139,8 @@ def _serve(cast: _Cast, out: Path) -> str:
 
 
 def _batch(cast: _Cast) -> dict[str, Any]:
-    states = [cast.folder / f"aggregator{k}" for k in range(cast.aggregators)]
-    files = [cast.folder / f"offer{k}.json" for k in range(cast.aggregators)]
+    states = [cast.folder / f"aggregator{k}" for k in range(2)]
+    files = [cast.folder / f"offer{k}.json" for k in range(2)]
     offers = [
         cast.start("offer", "--state", state, "--operator", "this demo", "--out", file)
         for state, file in zip(states, files, strict=True)
