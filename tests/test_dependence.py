@@ -22,6 +22,9 @@ from mdrr.estimation.unbiased import unbiased
 from mdrr.frames import encode
 from mdrr.matrix import constant_matrix
 from mdrr.protocols import clustered, independent, sampled
+from mdrr.randomizer import randomize_codes
+from mdrr.source import SeededSource
+from mdrr.tallies import tally_codes
 from tests.cases import domain_of
 from tests.chance import z
 from tests.people import records, reported
@@ -516,3 +519,36 @@ def test_what_is_no_dependence_is_refused(call, kind, complaint):
     with pytest.raises(kind) as error:
         call()
     assert complaint in str(error.value)
+
+
+def independent_answers(sizes, n, seed):
+    """Two answers that have nothing to do with each other; most categories are rare."""
+    rng = np.random.default_rng(seed)
+    return [rng.choice(size, n, p=rng.dirichlet(np.full(size, 0.5))) for size in sizes]
+
+
+@pytest.mark.parametrize(("sizes", "n"), [((30, 20), 400), ((9, 16), 100), ((5, 4), 40)])
+def test_categories_that_nobody_reported_are_no_dependence(sizes, n):
+    """Their noise was a rounding error, by which χ² was divided: V was 1, and its interval [1, 1].
+
+    Each of 20 intervals excludes 0 with probability 2.5 %: more than five do in 1 of 100,000 runs.
+    """
+    domain = domain_of(*sizes)
+    design = independent(domain, epsilon=16.0)
+    wrong = 0
+    for seed in range(20):
+        reports = randomize_codes(
+            independent_answers(sizes, n, seed), design, SeededSource(f"unreported {seed}")
+        )
+        found = dependences(tally_codes(reports, design), design)
+        assert found.values[0, 1] < 0.9
+        wrong += int(found.low[0, 1] > 0)
+    assert wrong <= 5
+
+
+def test_of_an_attribute_that_all_report_alike_no_dependence_is_known():
+    design = independent(domain_of(2, 2), epsilon=8.0)
+    tally = tally_codes([[np.zeros(50, int), np.arange(50) % 2]], design)
+    found = dependences(tally, design)
+    assert (found.low[0, 1], found.high[0, 1]) == (0, 1)
+    assert not found.clear[0, 1]

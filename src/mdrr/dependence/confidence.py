@@ -24,6 +24,9 @@ V, so 16 (shares known to 6 %) serves the lower end, where it gains power; the u
 lose what rare categories add, and 2 only keeps it from dividing by noise.
 """
 
+_ROUNDING = 1e-14
+"""Less is a rounding error: a single one of 10^10 people is a share of 1e-10."""
+
 
 @dataclass(frozen=True)
 class Signal:
@@ -124,7 +127,7 @@ def _chi_squared(table: NoisyTable, floor: float) -> Signal:
     errors = [np.sqrt((table.noise.sum(axis=axis) ** 2).sum(axis=-1)) for axis in (1, 0)]
     floored = np.maximum(rows, floor * errors[0]), np.maximum(columns, floor * errors[1])
     expected = np.outer(*floored) * (min(table.values.shape) - 1)
-    weights = np.divide(1.0, expected, out=np.zeros_like(expected), where=expected > 0)
+    weights = np.divide(1.0, expected, out=np.zeros_like(expected), where=expected > _ROUNDING)
     gap = table.values - np.outer(rows, columns)
     seen = float((gap**2 * weights).sum())
     # what noise does to the gap: it moves the cell and both margins
@@ -135,6 +138,9 @@ def _chi_squared(table: NoisyTable, floor: float) -> Signal:
     )
     scaled = (moved * np.sqrt(weights)[..., None]).reshape(weights.size, -1)
     products = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled
+    seen_both = min(int((weights.sum(axis=axis) > 0).sum()) for axis in (0, 1)) > 1
+    if not seen_both or np.trace(products) < _ROUNDING:
+        return Signal(0.0, 0.0, 0.0, 0.0)  # all reported the same of one attribute
     # the gradient of T: through the gap, and through the shares that are not floored
     pulled = 2 * gap * weights
     gradient = pulled - (pulled @ columns)[:, None] - (rows @ pulled)[None, :]

@@ -32,7 +32,6 @@ from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
 from mdrr.estimation.project import nearest
 from mdrr.frames import encode
-from mdrr.matrix import Matrix
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question, Tables, randomized_in_all
@@ -48,8 +47,8 @@ FEW = 20
 """Fewer people than these say nothing sure through randomized pairs: intervals are then [0, 1].
 
 What noise does is estimated from the reports themselves. Of independent pairs, intervals at 95 %
-should exclude 0 in 2.5 %. They would in nearly half among 3 people, and in 5 % among 10; among 20
-they do in 2 %.
+should exclude 0 in 2.5 %. They would in a third among 3 people, and in 5 % among 10; among 20 they
+do in 2 %.
 """
 
 
@@ -221,7 +220,7 @@ def learn(
     def look(first: Attribute, second: Attribute) -> NoisyTable:
         at = domain.index(first.name), domain.index(second.name)
         shares = tables[first.name, second.name] / people
-        table = _noisy(matrices[at], shares, people)
+        table = NoisyTable.through(matrices[at], shares, people)
         for attribute, axis in ((first, 1), (second, 0)):
             sums[attribute.name] += shares.sum(axis=axis) / (len(domain) - 1)
         noise[list(at)] += float(table.variances.sum()) / (len(domain) - 1) ** 2
@@ -234,20 +233,6 @@ def learn(
     if any(is_vague(each, size) for each, size in zip(noise, domain.shape, strict=True)):
         return found
     return replace(found, margins=tuple(nearest(total) for total in sums.values()))
-
-
-def _noisy(matrix: Matrix, shares: npt.NDArray[np.float64], people: int) -> NoisyTable:
-    """An unbiased table, without the rounding errors of categories that nobody reported.
-
-    These have no noise. Where rounding leaves some of 1e-9, χ² would divide by it.
-    """
-    table = NoisyTable.through(matrix, shares, people)
-    noise = table.noise.copy()
-    for axis in (0, 1):
-        categories = noise.swapaxes(0, axis)
-        errors = np.sqrt((categories.sum(axis=1) ** 2).sum(axis=-1))
-        categories[errors < 1e-6 * errors.max()] = 0.0
-    return NoisyTable(shares, noise)
 
 
 def _by_attributes(
