@@ -6,8 +6,9 @@
     python -m benchmarks.coverage --page        # the page from benchmarks/results alone
 
 Every job is a setting and ten of its randomizations, all settings before the next ten: a run that
-was stopped has about the same number of each. Raw results go to out/coverage.jsonl; remove that
-file when an estimator has changed. The page's words are in `coverage_page.py`.
+was stopped has about the same number of each. Raw results go to out/coverage.jsonl, their sums to
+benchmarks/results, from where another run goes on, on this machine or another. Remove both files
+when an estimator has changed. The page's words are in `coverage_page.py`.
 
 Intervals of one randomization share its noise, so randomizations are the sample: the standard error
 of a coverage is that of a mean over them.
@@ -23,6 +24,7 @@ from dataclasses import asdict, astuple, dataclass, replace
 from functools import cache
 from itertools import combinations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -237,22 +239,32 @@ def judged(estimate: mdrr.Estimate, asked: Sequence[Asked], of: str, level: floa
     return dict(sums)
 
 
-def summary(sums: Sequence[Sequence[float]]) -> dict[str, float]:
+def totals(rounds: Sequence[Sequence[float]]) -> list[float]:
+    """What adds up over randomizations: how many, c, h and the widths, then h², h·c and c².
+
+    A randomization has c intervals, of which h held.
+    """
+    count, held, width = np.array(rounds).T
+    sums = (len(count), count, held, width, held * held, held * count, count * count)
+    return [float(np.sum(each)) for each in sums]
+
+
+def summary(sums: Sequence[float]) -> dict[str, Any]:
     """The share held, its standard error over randomizations, and the mean half-width.
 
     The error is at least that of as many independent intervals of 95 %: a few randomizations that
     all held everything do not show that all always do.
     """
-    table = np.array(sums)
-    count, held, width = table.sum(axis=0)
+    rounds, count, held, width, held_squared, both, count_squared = sums
     share = held / count
-    rest = table[:, 1] - share * table[:, 0]
-    error = float(np.sqrt((rest**2).sum() * len(table) / max(len(table) - 1, 1)) / count)
+    rest = max(held_squared - 2 * share * both + share**2 * count_squared, 0.0)
+    error = float(np.sqrt(rest * rounds / max(rounds - 1, 1)) / count)
     return {
         "count": int(count),
-        "held": round(float(share), 5),
+        "held": round(share, 5),
         "error": round(max(error, (LEVEL * (1 - LEVEL) / count) ** 0.5), 5),
-        "width": round(float(width / count), 6),
+        "width": round(width / count, 6),
+        "sums": [round(each, 6) for each in sums],
     }
 
 
@@ -265,31 +277,56 @@ def work(job: runner.Job) -> dict[str, Any]:
     return {"rounds": rounds, "cpu": round(time.process_time() - begun, 2)}
 
 
-def jobs(listed: Sequence[Setting], rounds: int) -> list[runner.Job]:
-    """Block by block over all settings."""
+Rows = Mapping[tuple[Any, ...], Mapping[str, Any]]
+"""Rows of results by their setting."""
+
+
+def rows_of(results: Mapping[str, Any]) -> Rows:
+    names = list(asdict(settings()[0]))
+    return {tuple(row[name] for name in names): row for row in results["rows"]}
+
+
+def jobs(
+    listed: Sequence[Setting], rounds: int, before: Rows = MappingProxyType({})
+) -> list[runner.Job]:
+    """Block by block over all settings, without the randomizations that were made before."""
+    begun = {s: before[astuple(s)]["rounds"] if astuple(s) in before else 0 for s in listed}
     return [
         (*astuple(setting), first, min(BLOCK, rounds - first))
         for first in range(0, rounds, BLOCK)
         for setting in listed
+        if first >= begun[setting]
     ]
 
 
-def gathered(listed: Sequence[Setting], done: Mapping[runner.Job, dict[str, Any]]) -> dict:
+def gathered(
+    listed: Sequence[Setting],
+    done: Mapping[runner.Job, dict[str, Any]],
+    before: Rows = MappingProxyType({}),
+) -> dict:
     """The results that the page is made of: one row for each setting that has any."""
     rounds: dict[tuple[Any, ...], dict[str, Sums]] = defaultdict(dict)
     for job, entry in done.items():
         rounds[job[:-2]] |= entry["rounds"]
     rows = []
     for setting in listed:
+        row = before.get(astuple(setting), {"rounds": 0, "kinds": {}})
+        new = {
+            seed: s for seed, s in rounds[astuple(setting)].items() if int(seed) >= row["rounds"]
+        }
         kinds: dict[str, list[list[float]]] = defaultdict(list)
-        for sums in rounds[astuple(setting)].values():
+        for sums in new.values():
             for kind, each in sums.items():
                 kinds[kind].append(each)
-        if kinds:
-            row = asdict(setting) | {"held_out": setting.data in HELD_OUT}
-            row["rounds"] = len(rounds[astuple(setting)])
-            row["kinds"] = {kind: summary(each) for kind, each in sorted(kinds.items())}
-            rows.append(row)
+        found = {kind: old["sums"] for kind, old in row["kinds"].items()}
+        for kind, each in kinds.items():
+            more = totals(each)
+            found[kind] = list(np.add(found[kind], more)) if kind in found else more
+        if found:
+            shown = asdict(setting) | {"held_out": setting.data in HELD_OUT}
+            shown["rounds"] = row["rounds"] + len(new)
+            shown["kinds"] = {kind: summary(each) for kind, each in sorted(found.items())}
+            rows.append(shown)
     return {"level": LEVEL, "rounds": ROUNDS, "settings": len(listed), "rows": rows}
 
 
@@ -303,9 +340,12 @@ def main(arguments: list[str] | None = None) -> None:
         listed, asked.rounds = listed[::15], 2
         asked.kept = asked.kept.with_stem(asked.kept.stem + "-quick")
     if not asked.page:
-        todo = jobs(listed, asked.rounds)
+        before = {}
+        if RESULTS.exists() and not asked.quick:
+            before = rows_of(json.loads(RESULTS.read_text("utf-8")))
+        todo = jobs(listed, asked.rounds, before)
         done = runner.run_asked(asked, todo, work, kind=lambda job: job[:-2])
-        results = gathered(listed, done)
+        results = gathered(listed, done, before)
         if asked.quick:
             print(document(results))
             return

@@ -16,8 +16,10 @@ from benchmarks.coverage import (
     judged,
     measured,
     people_of,
+    rows_of,
     settings,
     summary,
+    totals,
     work,
 )
 from benchmarks.coverage_page import HIGH, KINDS, LOW, document
@@ -140,7 +142,7 @@ def test_a_short_run_covers_and_a_surer_interval_is_found_out():
         )
         for seed in range(6)
     ]
-    found = summary([sums["categories"] for sums in short])
+    found = summary(totals([sums["categories"] for sums in short]))
     assert found["held"] < LOW - z() * found["error"]
 
 
@@ -170,11 +172,11 @@ def test_a_randomization_that_was_done_twice_counts_once():
 
 def test_the_error_is_that_of_a_mean_over_randomizations():
     """Held by all or by none: the share of randomizations, however many questions each has."""
-    found = summary([[100, 100, 1.0]] * 30 + [[100, 0, 1.0]] * 10)
+    found = summary(totals([[100, 100, 1.0]] * 30 + [[100, 0, 1.0]] * 10))
     assert found["held"] == 0.75
     assert found["error"] == pytest.approx((0.75 * 0.25 / 39) ** 0.5, abs=1e-5)
     assert found["width"] == 0.01
-    assert summary([[100, 100, 1.0]] * 4)["error"] == pytest.approx(
+    assert summary(totals([[100, 100, 1.0]] * 4))["error"] == pytest.approx(
         (0.05 * 0.95 / 400) ** 0.5, abs=1e-5
     )
 
@@ -213,3 +215,25 @@ def test_the_page_marks_held_out_data_sets():
     assert "| potts\\* |" in page(kinds, held_out)
     assert "| held out | single attributes | 1 |" in page(kinds, held_out)
     assert "| held out |" not in page(kinds)
+
+
+def test_another_run_goes_on_from_the_results():
+    """Ten randomizations and ten more have the results of twenty; none is made or counted twice."""
+    rng, seeds = np.random.default_rng(3), range(20)
+    rounds = {
+        str(seed): {"cells": [8, int(rng.integers(6, 9)), float(rng.random())]} for seed in seeds
+    }
+    first, second = jobs([SMALL], 20)
+    parts = [{"rounds": {str(s): rounds[str(s)] for s in seeds[at : at + 10]}} for at in (0, 10)]
+    whole = gathered([SMALL], {first: parts[0], second: parts[1]})
+    before = rows_of(gathered([SMALL], {first: parts[0]}))
+    assert jobs([SMALL], 20, before) == [second]
+    assert gathered([SMALL], {first: parts[0], second: parts[1]}, before) == whole
+    (row,) = whole["rows"]
+    held = np.array([each["cells"][1] for each in rounds.values()])
+    assert row["rounds"] == 20
+    assert row["kinds"]["cells"]["held"] == pytest.approx(held.sum() / 160, abs=1e-5)
+    spread = held.std(ddof=1) / np.sqrt(20) / 8
+    assert row["kinds"]["cells"]["error"] == pytest.approx(
+        max(spread, np.sqrt(0.05 * 0.95 / 160)), abs=1e-5
+    )

@@ -6,7 +6,7 @@ Coverage is a mean over randomizations; it may stray z(1e-5) of its standard err
 
 import numpy as np
 import pytest
-from benchmarks.coverage import Questions, judged, summary
+from benchmarks.coverage import Questions, judged, summary, totals
 from benchmarks.data import network
 
 from mdrr.estimation import estimate
@@ -39,7 +39,9 @@ def found(name, of, levels):
         for level, kinds in sums.items():
             for kind, each in judged(fitted, asked, of, level).items():
                 kinds[kind].append(each)
-    return [{kind: summary(each) for kind, each in kinds.items()} for kinds in sums.values()]
+    return [
+        {kind: summary(totals(each)) for kind, each in kinds.items()} for kinds in sums.values()
+    ]
 
 
 @pytest.mark.parametrize("of", ["people", "population"])
