@@ -30,7 +30,8 @@ from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
-from tests.faults.cast import PROCESSES, deadly, die
+from tests.faults.cast import deadly, die
+from tests.processes import PROCESSES
 from tests.securesum.group import QUESTION, codes, organiser
 
 

@@ -1,11 +1,9 @@
 """Real processes for the fault tests of the paper's mode: relay, organiser, parties.
 
-Children come from a fork server that has the modules loaded, so each starts in milliseconds; they
-share nothing but the relay's HTTP. The relay's database outlives the relay.
+They share nothing but the relay's HTTP. The relay's database outlives the relay.
 """
 
 import json
-import multiprocessing
 import os
 import signal
 import time
@@ -31,10 +29,9 @@ from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve
 from mdrr.source import SystemSource
 from tests.faults import mischief
+from tests.processes import PROCESSES
 from tests.securesum.group import Group, organiser
 
-PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.faults.cast", "tests.faults.aggregating"])
 PATIENCE = 20.0
 """How long a participant waits at a step; an abort by absence takes this long, on a busy machine
 too. Runs that end in aborts therefore wait side by side: see the tests."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -18,18 +17,18 @@ from mdrr.securesum.question import Question, spent_on
 from mdrr.securesum.roster import Roster
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
+from tests.processes import PROCESSES
 from tests.securesum.group import QUESTION, people, roster_of
 
-PROCESSES, TIMES = 4, 25
+TOGETHER, TIMES = 4, 25
 
 
 def at_once(work: Callable[..., Any], folder: Path) -> list[Any]:
     """What each of several processes returns that start the same work at the same moment."""
-    context = get_context("spawn")
-    barrier, answers = context.Barrier(PROCESSES), context.SimpleQueue()
+    barrier, answers = PROCESSES.Barrier(TOGETHER), PROCESSES.SimpleQueue()
     started = [
-        context.Process(target=_one, args=(work, folder, k, barrier, answers))
-        for k in range(PROCESSES)
+        PROCESSES.Process(target=_one, args=(work, folder, k, barrier, answers))
+        for k in range(TOGETHER)
     ]
     for process in started:
         process.start()
@@ -84,7 +83,7 @@ def _keys(folder: Path, k: int) -> str:
 def test_what_several_processes_note_at_once_is_all_kept(tmp_path: Path) -> None:
     at_once(_remember_many, tmp_path)
     history = History(tmp_path / "history.json")
-    wanted = [(k, i) for k in range(PROCESSES) for i in range(TIMES)]
+    wanted = [(k, i) for k in range(TOGETHER) for i in range(TIMES)]
     found = [one.run for one in history.revealed()]
     assert len(found) == len(wanted)
     assert set(found) == {runs(100 * k + i).digest for k, i in wanted}
@@ -107,7 +106,7 @@ def test_of_processes_that_reveal_somebody_together_one_goes_on(
     Ledger(tmp_path / "ledger.db").close()
     found = at_once(work, tmp_path)
     assert sum(said is None for said in found) == 1
-    assert sum(said is not None and complaint in said for said in found) == PROCESSES - 1
+    assert sum(said is not None and complaint in said for said in found) == TOGETHER - 1
 
 
 def test_processes_started_at_once_have_the_same_keys(tmp_path: Path) -> None:
