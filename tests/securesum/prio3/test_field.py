@@ -5,7 +5,6 @@ import math
 import random
 import sys
 from pathlib import Path
-from typing import Any
 
 import numba
 import numpy as np
@@ -157,7 +156,7 @@ def test_compiled_loops_are_kept_on_disk_and_let_other_threads_work() -> None:
 
     def nothing(x: int) -> None: ...
 
-    compiled: Any = modular._loop(int64)(nothing)
+    compiled = modular._loop(int64)(nothing).compiled
     assert compiled.signatures == [(int64,)]
     assert compiled.targetoptions["nogil"]
     assert compiled.stats.cache_path is not None
@@ -178,8 +177,8 @@ def test_the_product_of_two_words_is_whole() -> None:
 
 def test_compiled_functions_are_kept_in_one_file_each():
     """`guvectorize` keeps two, which processes that start together mix up, and then crash."""
-    compiled = [value for value in vars(modular).values() if hasattr(value, "py_func")]
-    assert {"_each", "_dot", "_total"} <= {function.__name__ for function in compiled}
+    loops = [value for value in vars(modular).values() if isinstance(value, modular._Loop)]
+    assert {loop.function.__name__ for loop in loops} == {"_each", "_dot", "_total"}
     for source in (Path(modular.__file__).parents[2]).rglob("*.py"):
         tree = ast.parse(source.read_text(encoding="utf-8"))
         names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}

@@ -13,6 +13,8 @@ same time, one's wrapper meets the other's function, and every later process cra
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numba
@@ -31,14 +33,28 @@ _READ = _types.Array(_types.uint64, _AXES, "A", readonly=True)
 _WRITTEN = _types.Array(_types.uint64, _AXES, "C")
 _RULE = _types.Array(_types.uint64, 1, "C", readonly=True)
 PLUS, MINUS, TIMES = 0, 1, 2
-_Loop: TypeAlias = Callable[..., None]
 
 
-def _loop(*types: Any) -> Callable[[_Loop], _Loop]:
-    """Compile a loop for arguments of these types alone."""
-    decorate: Any = njit
-    compiled: Callable[[_Loop], _Loop] = decorate(_types.void(*types), cache=True, nogil=True)
-    return compiled
+@dataclass(frozen=True)
+class _Loop:
+    """A loop over arguments of these types alone, compiled when it is first called.
+
+    Most commands compute nothing here, and loading compiled loops takes half a second.
+    """
+
+    function: Callable[..., None]
+    types: tuple[Any, ...]
+
+    @cached_property
+    def compiled(self) -> Any:
+        return njit(_types.void(*self.types), cache=True, nogil=True)(self.function)
+
+    def __call__(self, *arguments: Any) -> None:
+        self.compiled(*arguments)
+
+
+def _loop(*types: Any) -> Callable[[Callable[..., None]], _Loop]:
+    return lambda function: _Loop(function, types)
 
 
 def _whole_product(_context: Any, _first: Any, _second: Any) -> Any:
