@@ -1,4 +1,4 @@
-"""`mdrr securesum demo`, and the paper's `group`, `organise` and `party`, as real processes."""
+"""`mdrr securesum demo`, and the paper's `group`, `organise` and `party`; runs are of processes."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from typer.testing import Result
 
 import mdrr
 from mdrr.cli.securesum import _confirm
@@ -24,11 +25,16 @@ from mdrr.securesum.statement import of_secure_sum
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
-from tests.cli.run import run
+from tests.cli.run import run as invoke
 from tests.securesum.group import Group
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = ("--organiser", "0" * 64, "--invitation", "x" * 43)
+
+
+def run(*args: object) -> Result:
+    """`mdrr securesum` in this process: starting one costs a second."""
+    return invoke("securesum", *args)
 
 
 def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess[str]:
@@ -55,7 +61,7 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str, tmp_pa
     clusters = mdrr.cluster(exact, domain, max_cells=100, min_dependence=0.1)
     assert [tuple(one) for one in answer["clusters"]] == list(clusters)
     (tmp_path / "demo.json").write_text(done.stdout, encoding="utf-8")
-    read = run(f"cluster {tmp_path / 'demo.json'} --max-cells 100 --min-dependence 0.1 --json")
+    read = invoke(f"cluster {tmp_path / 'demo.json'} --max-cells 100 --min-dependence 0.1 --json")
     assert json.loads(read.stdout)["clusters"] == answer["clusters"]
     if mode == "aggregators":
         assert "run by this demo, who can therefore read every single answer" in done.stderr
@@ -111,22 +117,22 @@ def test_a_folder_that_others_can_look_into_is_refused_at_once(tmp_path: Path) -
 
 def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text("{}")
-    done = mdrr_says(
+    done = run(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
         "--state", str(tmp_path), "--patience", "0.2", "--yes", *NOBODY,
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "the relay at http://127.0.0.1:9 does not answer" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_who_is_not_at_a_terminal_is_told_before_anybody_waits_for_her(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text("{}")
-    done = mdrr_says(
+    done = run(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
         "--state", str(tmp_path / "state"), *NOBODY,
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "Give the command on a terminal, or add --yes to take part whoever" in done.stderr
     assert not (tmp_path / "state").exists()
 
@@ -166,12 +172,12 @@ def test_a_digest_that_is_none_is_refused_before_anybody_hears_of_her(
     tmp_path: Path, digest: str
 ) -> None:
     record(tmp_path / "me.json", 0)
-    done = mdrr_says(
+    done = run(
         "party", "--relay", "http://127.0.0.1:9/b/0", "--organiser", "0" * 64, "--invitation",
         "x" * 43, "--record", str(tmp_path / "me.json"), "--state", str(tmp_path / "state"),
         "--roster", digest,
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "--roster needs the digest of a roster, 64 digits and letters" in done.stderr
 
 
@@ -185,11 +191,11 @@ def test_a_record_that_cannot_be_read_is_refused_before_anybody_is_asked(
     record, state = tmp_path / "me.json", tmp_path / "state"
     if content is not None:
         record.write_text(content)
-    done = mdrr_says(
+    done = run(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(record), "--state", str(state),
         *NOBODY,
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert reason in done.stderr
     assert "does not answer" not in done.stderr
     assert not state.exists()
@@ -197,11 +203,11 @@ def test_a_record_that_cannot_be_read_is_refused_before_anybody_is_asked(
 
 def test_an_invitation_that_was_not_copied_whole_is_refused(tmp_path: Path) -> None:
     (tmp_path / "me.json").write_text("{}")
-    done = mdrr_says(
+    done = run(
         "party", "--relay", "http://127.0.0.1:9", "--record", str(tmp_path / "me.json"),
         "--state", str(tmp_path), "--organiser", "0" * 64, "--invitation", "abc",
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.exit_code == 2
     assert "Copy it whole" in done.stderr
 
 
@@ -220,8 +226,8 @@ def test_an_organiser_refuses_terms_that_protect_nobody_or_that_nobody_can_serve
     args: list[str], reason: str, tmp_path: Path
 ) -> None:
     base = ["group", "--invite", "5", "--minimum", "5", "--out", str(tmp_path / "out")]
-    done = mdrr_says(*base, "--key", str(tmp_path / "k"), *args)
-    assert done.returncode == 2
+    done = run(*base, "--key", str(tmp_path / "k"), *args)
+    assert done.exit_code == 2
     assert reason in " ".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
 
@@ -347,14 +353,14 @@ def test_a_group_of_whom_too_few_come_ends_with_its_own_exit_code(tmp_path: Path
     assert relay.stdout is not None
     try:
         url = json.loads(relay.stdout.readline())["url"]
-        done = mdrr_says(
+        done = run(
             "organise", "--relay", url, "--key", str(tmp_path / "key"), "--invitations",
             str(tmp_path / "group" / "invitations.txt"),
         )  # fmt: skip
     finally:
         relay.terminate()
         relay.communicate(timeout=30)
-    assert done.returncode == 3
+    assert done.exit_code == 3
     words = " ".join(done.stderr.split())
     assert "stopped at step 'roster': 0 came of 3 invited" in words
     assert "Not here: invitations 1, 2, 3" in words

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
 from sqlalchemy.engine import URL, make_url
 
 from mdrr.errors import MdrrError
@@ -266,6 +264,9 @@ def _begun(connection: sa.Connection) -> None:
 
 def migrate(engine: sa.Engine, revision: str = "head") -> None:
     """Bring the database up to date, an empty one too; do nothing if it is."""
+    from alembic import command  # it takes as long as all else that a command loads
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with writing(engine) as connection:
