@@ -6,6 +6,7 @@ import pytest
 
 from mdrr.survey import Survey
 from tests.cli.run import done
+from tests.remembered import Remembered
 
 SURVEY = """
 title = "Health"
@@ -25,6 +26,17 @@ categories = [0, 1, 2]
 name = "insured"
 categories = [false, true]
 """
+
+
+@pytest.fixture(scope="session")
+def estimates() -> Remembered:
+    return Remembered()
+
+
+@pytest.fixture(autouse=True)
+def remembered(estimates, monkeypatch) -> None:
+    """Commands estimate what an earlier one did anew only if something differs: see there."""
+    estimates.install(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -37,19 +37,10 @@ def run(*args: object) -> Result:
     return invoke("securesum", *args)
 
 
-def mdrr_says(*args: str, timeout: float = 180.0) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mdrr", "securesum", *args],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-
-
 @pytest.mark.parametrize("mode", ["paper", "aggregators"])
 def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str, tmp_path: Path) -> None:
-    done = mdrr_says("demo", "--n", "4", "--mode", mode, "--json")
-    assert done.returncode == 0, done.stderr
+    done = run("demo", "--n", "4", "--mode", mode, "--json")
+    assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
     keys = "n question totals measure level names values low high clear margins clusters privacy"
     assert set(answer) == set(keys.split())
@@ -68,8 +59,8 @@ def test_the_demo_ends_with_the_exact_dependences_and_clusters(mode: str, tmp_pa
 
 
 def test_the_demo_prints_a_matrix_and_what_it_cost() -> None:
-    done = mdrr_says("demo", "--n", "3", "--epsilon", "100", "--mode", "paper")
-    assert done.returncode == 0, done.stderr
+    done = run("demo", "--n", "3", "--epsilon", "100", "--mode", "paper")
+    assert done.exit_code == 0, done.stderr
     assert "Dependences of 3 people" in done.stdout
     assert "3 people are too few to tell" in done.stdout
     assert not re.search(r"\d\.\d{3}", done.stdout.partition("too few")[0])
@@ -86,8 +77,8 @@ def test_the_demo_prints_a_matrix_and_what_it_cost() -> None:
     ],
 )
 def test_a_demo_of_too_few_people_says_what_to_give(options: tuple[str, ...], told: str) -> None:
-    done = mdrr_says("demo", *options)
-    assert done.returncode == 2
+    done = run("demo", *options)
+    assert done.exit_code == 2
     assert re.search(told, done.stderr)
     assert "started" not in done.stderr
 
@@ -106,13 +97,13 @@ def test_a_folder_that_others_can_look_into_is_refused_at_once(tmp_path: Path) -
         ("report", *hers),
         ("party", *hers),
     ):
-        done = mdrr_says(*command)
-        assert done.returncode == 2
+        done = run(*command)
+        assert done.exit_code == 2
         assert f"can look into {state} (mode 755)" in done.stderr
         assert f"chmod 700 {state}" in done.stderr
     assert [*state.iterdir()] == []
     state.chmod(0o700)
-    assert mdrr_says("offer", *offered).returncode == 0
+    assert run("offer", *offered).exit_code == 0
 
 
 def test_nobody_answers_at_the_relays_address(tmp_path: Path) -> None:
