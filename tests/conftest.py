@@ -4,12 +4,14 @@ import os
 import secrets
 import ssl
 from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.chance import Recorded
 
+HERE = Path(__file__).parent
 settings.register_profile(
     "same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -20,9 +22,24 @@ settings.load_profile("same")
 ssl.create_default_context = cache(ssl.create_default_context)
 
 
+LONGEST = [
+    *("engines", "faults", "statistical", "test_wheel.py", "test_notebooks.py", "cli", "browser"),
+    *("server", "securesum", "estimation", "benchmarks", "reporting"),
+]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark first: later another process would take some of its tests and start a cluster too."""
-    items.sort(key=lambda item: "engines" not in item.path.parts)
+    """What takes long comes first, so that no process is left alone with it at the end.
+
+    Spark before all: later another process would take some of its tests and start a cluster too.
+    Then those that wait for others to give up, while other processes work.
+    """
+
+    def place(item: pytest.Item) -> int:
+        name = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+    items.sort(key=place)
 
 
 @pytest.fixture

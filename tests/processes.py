@@ -7,6 +7,4 @@ with each other or with the tests but files and what they are given.
 import multiprocessing
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(
-    ["tests.faults.cast", "tests.faults.aggregating", "tests.securesum.test_history"]
-)
+PROCESSES.set_forkserver_preload(["tests.preloaded"])

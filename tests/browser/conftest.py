@@ -26,9 +26,9 @@ def node() -> str:
     return program("node")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
-    """Closed after each file: its event loop runs in this thread, and other tests run theirs."""
+    """Closed after this folder: its event loop runs in this thread, and other tests run theirs."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as run:
         opened = run.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])

