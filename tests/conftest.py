@@ -21,25 +21,56 @@ settings.load_profile("same")
 # here whom they could vouch for.
 ssl.create_default_context = cache(ssl.create_default_context)
 
-
-LONGEST = [
-    *("engines", "faults", "statistical", "test_wheel.py", "test_notebooks.py", "cli", "browser"),
-    *("server", "securesum", "estimation", "benchmarks", "reporting"),
-]
+SECONDS = {
+    "engines/test_spark.py": 90,
+    "statistical/test_coverage.py": 40,
+    "cli/test_securesum.py": 40,
+    "cli/test_batch.py": 25,
+    "cli/test_documented.py": 25,
+    "test_wheel.py": 25,
+    "statistical/test_intervals.py": 20,
+    "cli/test_collection.py": 20,
+    "cli/test_tutorial.py": 20,
+    "server/test_faults.py": 20,
+    "server/test_fuzz.py": 20,
+    "test_notebooks.py": 20,
+}
+"""About how long files take whose tests take long."""
+WAITING = 12
+"""And about how long each test in `faults` does, where most of the time everybody waits."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that no process is left alone with it at the end.
+    """Each process begins with its share of what takes long, so that none ends alone with it.
 
-    Spark before all: later another process would take some of its tests and start a cluster too.
-    Then those that wait for others to give up, while other processes work.
+    xdist gives every process as many tests, in their order; who has no more takes some from the end
+    of another's. Spark's are together and first: no other process starts a cluster too.
     """
-
-    def place(item: pytest.Item) -> int:
-        name = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else ""
-        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
-
-    items.sort(key=place)
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long: dict[str, list[pytest.Item]] = {}
+    rest, seconds = [], dict[str, int]()
+    for item in items:
+        file = item.path.relative_to(HERE).as_posix() if HERE in item.path.parents else ""
+        apart = file.startswith("faults/")
+        if apart or file in SECONDS:
+            key = item.nodeid if apart else file
+            seconds[key] = WAITING if apart else SECONDS[file]
+            long.setdefault(key, []).append(item)
+        else:
+            rest.append(item)
+    shares: list[list[pytest.Item]] = [[] for _ in range(processes)]
+    spent = [0] * processes
+    for key in sorted(long, key=lambda key: -seconds[key]):
+        least = spent.index(min(spent))
+        shares[least] += long[key]
+        spent[least] += seconds[key]
+    left = len(items)
+    for k, share in enumerate(shares):
+        more = max(left // (processes - k) - len(share), 0)
+        share += rest[:more]
+        rest = rest[more:]
+        left -= len(share)
+    items[:] = [item for share in shares for item in share] + rest
 
 
 @pytest.fixture
