@@ -24,6 +24,7 @@ RARELY = 1.1
 """Or, in few cases, if some error grows by so much."""
 INVENTED = 1.25
 """A part keeps dependence from being invented if without it so many times more is."""
+NOT_WORTH = "not worth its place"
 WITHOUT = "auto without "
 
 Case = tuple[str, str, float]
@@ -186,11 +187,13 @@ def sentences(book: Book) -> list[str]:
         value, metric, (design, name, epsilon) = book.worst(variant)
         worst = f"{value:.2f} ({metric}, {name}, {DESIGNS[design]}, ε = {epsilon:g})"
         if variant.startswith(WITHOUT):
-            part = variant.removeprefix(WITHOUT)
+            part, guard = variant.removeprefix(WITHOUT), beyond(book, variant)
+            judged = verdict(known, value)
+            if guard and judged == NOT_WORTH:
+                judged = "a guard for few cases"
             parts.append(
-                f"**{part[0].upper()}{part[1:]}: {verdict(known, value)}.** Without, errors are "
-                f"multiplied by {times}; at worst by {worst}.{beyond(book, variant)} "
-                f"{spent(book, variant, known)}"
+                f"**{part[0].upper()}{part[1:]}: {judged}.** Without, errors are multiplied by "
+                f"{times}; at worst by {worst}.{guard} {spent(book, variant, known)}"
             )
         else:
             simpler.append(f"`{variant}` multiplies errors by {times}; at worst by {worst}.")
@@ -207,7 +210,7 @@ def verdict(means: Mapping[str, float], worst: float) -> str:
         return "worth its place"
     if harmed:
         return "harmful"
-    return "of use in few cases" if worst >= RARELY else "not worth its place"
+    return "of use in few cases" if worst >= RARELY else NOT_WORTH
 
 
 def beyond(book: Book, variant: str) -> str:
