@@ -27,10 +27,11 @@ run: install  ## Serve a survey, let Adult's people answer it, estimate, write o
 	$(BIN)/mdrr demo --http --out out/report.html
 
 # One BLAS thread each, else processes wait for each other. Compiled first, since tests start hundreds of commands.
+# Tests are compiled too, whatever the environment says: that takes each process eight seconds.
 test: dev  ## Run all tests (JOBS=3 processes); as root on Debian, install what they need
 	@scripts/system
 	@$(BIN)/python -m compileall -q src
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
+	unset PYTHONDONTWRITEBYTECODE; OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests
 
 test-kernels: dev  ## Run the numerical tests under another BLAS kernel and two threads
 	OPENBLAS_CORETYPE=$(KERNEL) OPENBLAS_NUM_THREADS=2 NUMBA_NUM_THREADS=1 \

@@ -1,5 +1,6 @@
 """Every run of the tests is the same: drawn examples too, on a fast machine and on a slow one."""
 
+import gc
 import os
 import secrets
 import ssl
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         rest = rest[more:]
         left -= len(share)
     items[:] = [item for share in shares for item in share] + rest
+
+
+def pytest_collection_finish() -> None:
+    """Half a million objects of modules and tests stay: they need not be looked at for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -50,11 +50,13 @@ def run(*command: object, cwd: Path) -> str:
     return done.stdout
 
 
-def build_wheel(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
     build = (sys.executable, "-m", "build", "--wheel", "--no-isolation")
     run(*build, "--outdir", folder, ROOT, cwd=folder)
-    [wheel] = folder.glob("*.whl")
-    return wheel
+    [built] = folder.glob("*.whl")
+    return built
 
 
 def first_program(markdown: str) -> str:
@@ -64,8 +66,8 @@ def first_program(markdown: str) -> str:
     return match.group(1)
 
 
-def test_wheel_holds_the_package_and_nothing_else(tmp_path):
-    names = zipfile.ZipFile(build_wheel(tmp_path)).namelist()
+def test_wheel_holds_the_package_and_nothing_else(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
     sources = {
         path.relative_to(ROOT / "src").as_posix()
         for path in (ROOT / "src" / "mdrr").rglob("*")
@@ -83,8 +85,7 @@ def test_wheel_holds_the_package_and_nothing_else(tmp_path):
 
 
 @pytest.mark.slow
-def test_quick_start_runs_from_the_installed_wheel(tmp_path):
-    wheel = build_wheel(tmp_path)
+def test_quick_start_runs_from_the_installed_wheel(wheel, tmp_path):
     run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv", cwd=tmp_path)
     python = tmp_path / "venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     pip = (sys.executable, "-m", "pip", "--python", python)

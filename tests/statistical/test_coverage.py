@@ -2,7 +2,7 @@
 
 Coverage is a mean over randomizations; it may stray z(1e-5) of its standard errors beyond 93 and
 97 %. Intervals of 50 % must be seen to fail: that is the test's power. Every design is judged, and
-both kinds of truth; all pairs of them are in `test_intervals`, for smaller domains.
+both kinds of truth; the pairs of them that are missing here are in `test_intervals`.
 """
 
 import numpy as np
