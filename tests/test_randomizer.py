@@ -126,9 +126,11 @@ def test_many_records_have_the_keystreams_of_fresh_system_keys(system, monkeypat
     """Record by record, or, in the compiled loop's chunks, in turn."""
     design = designs()[name]
     chunk = 301 + 4096 // design.record_bytes
-    for place, value in (("_CHUNK", chunk * design.record_bytes), ("_EACH", 1), ("AT_ONCE", 0)):
+    for place in ("_CHUNK", "_IN_TURN"):
+        monkeypatch.setattr(randomizer, place, chunk * design.record_bytes)
+    for place, value in (("_EACH", 1), ("AT_ONCE", 0), ("COMPILED", compiled)):
         monkeypatch.setattr(randomizer, place, value)
-    monkeypatch.setattr(randomizer, "COMPILED", compiled)
+    monkeypatch.setattr(randomizer, "cores", lambda: 1)
     with ThreadPoolExecutor(1) as alone:  # chunk after chunk
         monkeypatch.setattr(randomizer, "threads", lambda: alone)
         reports = randomize_codes(people(design, 2 * chunk), design)
@@ -175,8 +177,10 @@ def test_everyone_stays_in_place_when_all_cores_work(monkeypatch, compiled, whol
     """At ε = 20 each, any of these answers is another than the true one in 2 of 10^6 runs."""
     domain = domain_of(2, 3, 4)
     design = independent(domain, epsilon=60.0) if whole else sampled(domain, 1, epsilon=20.0)
-    for name, value in (("COMPILED", compiled), ("AT_ONCE", 0), ("_CHUNK", 1), ("_EACH", 7)):
+    for name, value in (("COMPILED", compiled), ("AT_ONCE", 0), ("_EACH", 7)):
         monkeypatch.setattr(randomizer, name, value)
+    for name in ("_CHUNK", "_IN_TURN"):
+        monkeypatch.setattr(randomizer, name, 1)
     codes = people(design, 150)
     with ThreadPoolExecutor(4) as four:
         monkeypatch.setattr(randomizer, "threads", lambda: four)

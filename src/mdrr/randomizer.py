@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.cores import threads
+from mdrr.cores import cores, threads
 from mdrr.design import Design, Questionnaire
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.matrix import Constant, Matrix
@@ -33,8 +33,11 @@ from mdrr.source import Keystream, Source, SystemSource
 
 Codes: TypeAlias = npt.NDArray[Any]
 
-_CHUNK = 1 << 22
-"""Bytes of the stream that a chunk of people uses: they fit a cache, and threads seldom meet."""
+_CHUNK = 1 << 21
+"""Bytes of the stream that a chunk of people uses: they fit a cache."""
+_IN_TURN = 1 << 24
+"""The same if they are drawn in turn, when only one draw's must fit. Every draw of a chunk asks for
+the interpreter's lock, and threads that meet there lose more time than drawing takes."""
 _EACH = 1 << 10
 """People that a chunk has at least for each questionnaire of the design."""
 _LARGEST = 1 << 21
@@ -120,12 +123,15 @@ def randomize_codes(
         raise SchemaError(f"{len(codes)} columns of codes for {len(domain)} attributes")
     columns = _columns(codes, domain.names, SchemaError)
     n, asked = len(columns[0]), [_draws(q, design) for q in design.questionnaires]
-    size = max(_CHUNK // max(design.record_bytes, 1), _EACH * (len(asked) - 1), 1)
-    size, loops = min(size, _LARGEST), compiled(n)
+    loops, system = compiled(n), source if isinstance(source, SystemSource) else None
+    in_turn = system is not None and loops is not None
+    size = (_IN_TURN if in_turn else _CHUNK) // max(design.record_bytes, 1)
+    if in_turn:
+        size = min(size, -(-n // cores()))
+    size = min(max(size, _EACH * (len(asked) - 1), 1), _LARGEST)
     whole = _room(asked[0], n if len(asked) == 1 else 0)
     rooms: list[npt.NDArray[np.uint8]] = []
-    system = source if isinstance(source, SystemSource) else None
-    widest = 6 if loops and system else design.record_bytes
+    widest = 6 if in_turn else design.record_bytes
 
     def part(start: int) -> list[Batch]:
         some = [column[start : start + size] for column in columns]
