@@ -27,7 +27,15 @@ from mdrr.cores import threads
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import ABSENT, as_arrow, dictionary_columns, encode_column, read_frame, wrap
+from mdrr.labels import (
+    ABSENT,
+    as_arrow,
+    coded_columns,
+    dictionary_columns,
+    encode_column,
+    read_frame,
+    wrap,
+)
 from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
 from mdrr.report_frames import FINGERPRINT, report_codes, report_names, report_table, text_columns
 from mdrr.response import Report
@@ -59,7 +67,8 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
 
-    return _side_by_side(codes, domain.attributes, rows <= AT_ONCE)
+    quick = rows <= AT_ONCE or coded_columns(frame).issuperset(domain.names)
+    return _side_by_side(codes, domain.attributes, quick)
 
 
 def randomize(

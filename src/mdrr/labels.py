@@ -272,6 +272,19 @@ def dictionary_columns(frame: Any) -> set[str]:
     return {name for name, kind in schema.items() if kind in (nw.Categorical, nw.Enum)}
 
 
+def coded_columns(frame: Any) -> set[str]:
+    """The columns that are codes already: dictionaries, but for a Categorical of Polars.
+
+    There, labels of all columns are numbered together, so that each code must be looked up.
+    """
+    nw, found = require("narwhals", "frames"), dictionary_columns(frame)
+    wrapped = wrap(frame)
+    if not wrapped.implementation.is_polars():
+        return found
+    schema = wrapped.collect_schema()
+    return {name for name in found if schema[name] == nw.Enum}
+
+
 def need_columns(where: str, names: Sequence[str], wanted: Iterable[str]) -> None:
     """Refuse two columns of one name, and the lack of one that is wanted."""
     for i, name in enumerate(names):
