@@ -552,3 +552,20 @@ def test_of_an_attribute_that_all_report_alike_no_dependence_is_known():
     found = dependences(tally, design)
     assert (found.low[0, 1], found.high[0, 1]) == (0, 1)
     assert not found.clear[0, 1]
+
+
+@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+@pytest.mark.parametrize(("n", "share", "epsilon"), [(3000, 0.02, 16.0), (1000, 0.03, 12.0)])
+def test_a_combination_that_nobody_has_by_chance_is_no_dependence(kind, n, share, epsilon):
+    """Two rare answers seldom meet. By the noise that reports show, a third of such pairs were clear.
+
+    Each of 40 pairs is called clear with probability 2.5 %: more than six are in 1 of 10,000 runs.
+    """
+    domain = Domain(tuple(Attribute(name, ("no", "yes"), kind=kind) for name in "ab"))
+    design, clear = independent(domain, epsilon=epsilon), 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        codes = [(rng.random(n) < share).astype(np.uint8) for _ in "ab"]
+        reports = randomize_codes(codes, design, SeededSource(f"rare {seed}"))
+        clear += bool(dependences(tally_codes(reports, design), design).clear[0, 1])
+    assert clear <= 6

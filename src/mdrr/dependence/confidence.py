@@ -51,6 +51,7 @@ def estimated(
     product = np.outer(at.x, at.y)
     noise = table.variance(product)
     value = scored(at, noise, chosen)
+    noise = max(noise, at.scale**2 / table.people)  # of independent answers, as in `_chi_squared`
     if chosen == "covariance":
         most = math.prod(np.ptp(one.scores) / 2 for one in (first, second)) ** 2
         signal = Signal(at.covariance**2, noise, noise**2, noise, most)
@@ -150,4 +151,24 @@ def _chi_squared(table: NoisyTable, floor: float) -> Signal:
         through = np.divide(parts.sum(axis=axis), used, out=np.zeros_like(used), where=free)
         gradient -= np.expand_dims(through, axis)
     slope = table.variance(gradient) / (4 * seen) if seen > 0 else 0.0
-    return Signal(seen, float(np.trace(products)), float((products**2).sum()), slope)
+    noise, spread = float(np.trace(products)), float((products**2).sum())
+    least, least_spread = _by_chance((rows, columns), floored, table.people)
+    return Signal(seen, max(noise, least), max(spread, least_spread), slope)
+
+
+def _by_chance(
+    shares: tuple[Array, Array], floored: tuple[Array, Array], people: float
+) -> tuple[float, float]:
+    """What the people asked give by chance alone if answers are independent: E‖η‖² and ½·Var‖η‖².
+
+    The gap then has the covariance (diag p − ppᵀ) ⊗ (diag q − qqᵀ)/n. The reports themselves show
+    too little of it where a combination is so rare that nobody reported it.
+    """
+    scale = 1 / people / (min(map(len, shares)) - 1)
+    noise, spread = scale, scale**2
+    for share, divisor in zip(shares, floored, strict=True):
+        free = divisor > _ROUNDING
+        roots = np.sqrt(np.divide(1.0, divisor, out=np.zeros_like(divisor), where=free))
+        part = (np.diag(share) - np.outer(share, share)) * np.outer(roots, roots)
+        noise, spread = noise * float(np.trace(part)), spread * float((part**2).sum())
+    return noise, spread

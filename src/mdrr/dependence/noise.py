@@ -27,13 +27,14 @@ class NoisyTable:
 
     values: Array  # (r, s), of sum 1; cells may be negative
     noise: Array  # (r, s, k)
+    people: float = math.inf  # who reported both
 
     @classmethod
     def through(cls, matrix: Matrix, values: Array, people: int) -> NoisyTable:
         """An unbiased table whose cells people reported through one matrix."""
         reported = np.maximum(matrix.forward(values.ravel()), 0)  # 0 may come back as −1e-16
         noise = _scatter(reported, people)
-        return cls(values, matrix.solve(noise.T).T.reshape(*values.shape, -1))
+        return cls(values, matrix.solve(noise.T).T.reshape(*values.shape, -1), people)
 
     def variance(self, weights: Array) -> float:
         """The variance of Σ weights·values."""
@@ -59,7 +60,7 @@ def noisy_pair(tally: Tally, design: Design, first: str, second: str) -> NoisyTa
         noise = np.concatenate([noise, share * _noise_of(view, at)], axis=-1)
         if noise.shape[-1] > 2 * values.size <= 2 * _MOST_EXACT:
             noise = _compressed(noise)
-    return NoisyTable(values, noise)
+    return NoisyTable(values, noise, sum(view.n for view in found.views))
 
 
 def _noise_of(view: View, seed: int) -> Array:
