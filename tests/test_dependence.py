@@ -557,7 +557,7 @@ def test_of_an_attribute_that_all_report_alike_no_dependence_is_known():
 @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
 @pytest.mark.parametrize(("n", "share", "epsilon"), [(3000, 0.02, 16.0), (1000, 0.03, 12.0)])
 def test_a_combination_that_nobody_has_by_chance_is_no_dependence(kind, n, share, epsilon):
-    """Two rare answers seldom meet. By the noise that reports show, a third of such pairs were clear.
+    """Two rare answers seldom meet. By the noise that reports show a third of such pairs was clear.
 
     Each of 40 pairs is called clear with probability 2.5 %: more than six are in 1 of 10,000 runs.
     """
