@@ -3,13 +3,14 @@
 Record i uses bytes [i·k, (i+1)·k) of the stream, with k the design's `record_bytes`, in the order
 in which `respond` reads them. How the records are cut into chunks changes nothing.
 
-Chunks are small enough to stay in the processor's cache. From the system's source each draws bytes
-under a key of its own, so that chunks need not wait for each other and all cores work.
-
 Many records are drawn by a compiled loop (`increments.draw_constant`), few by NumPy; the reports
-are the same. The loop is fast on bytes that are neighbours. Nobody can draw the system's bytes
-again, so their order is free, and there a chunk's bytes are drawn when they are needed: for all
-people the choice of a questionnaire, then for each questionnaire and cluster its people's draws.
+are the same. Chunks of the system's bytes each have a key of their own, so that they need not wait
+for each other and all cores work.
+
+With the system's bytes and the compiled loop, the order is another one, because the loop is fast on
+bytes that are neighbours and nobody can draw those bytes again. A chunk then takes its bytes when
+they are needed: for all people the choice of a questionnaire, then for each questionnaire and
+cluster its people's draws.
 """
 
 from __future__ import annotations
