@@ -10,7 +10,7 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.estimation import estimate
 from mdrr.estimation.assisted import assisted
-from mdrr.estimation.auto import nearest_mixture, some_of
+from mdrr.estimation.auto import _noise, nearest_mixture, some_of
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.pairwise import product_tables
 from mdrr.protocols import independent, joint, sampled
@@ -82,6 +82,17 @@ def test_records_follow_the_pair_tables():
         error = np.abs(truth(drawn, pair) - found.table(*pair).values).sum()
         # E|error| of N records ≤ √(2·cells/(πN)), here three times that.
         assert error < 3 * np.sqrt(2 * 12 / (np.pi * N))
+
+
+def test_pair_tables_are_noise_to_records_where_one_answer_holds_all_attributes():
+    """There the tables are met within their noise; elsewhere they are met in full."""
+    pairs = list(combinations(DOMAIN.names, 2))
+    whole = joint(DOMAIN, epsilon=12.0)
+    evidence = Evidence(reports(people(2000, 1), whole, 1), whole)
+    noise = _noise(evidence, pairs)
+    assert noise == {p: pytest.approx(evidence.table(p).variances().sum()) for p in pairs}
+    some = sampled(DOMAIN, size=len(DOMAIN) - 1, epsilon=12.0)
+    assert _noise(Evidence(reports(people(2000, 1), some, 1), some), pairs) is None
 
 
 def test_one_attribute_and_large_tables():

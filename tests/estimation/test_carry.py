@@ -169,3 +169,36 @@ def test_a_sweep_is_one_step_of_em(start, monkeypatch):
     for mine, other in zip(found.joint.pinned, wanted.pinned, strict=True):
         np.testing.assert_allclose(mine.shares, other.shares, atol=1e-12)
     assert found.distance == pytest.approx(distance(found.joint, pairs), abs=1e-12)
+
+
+def test_tables_are_met_as_nearly_as_their_noise_makes_sense_of():
+    """Within a quarter of a standard error, in fewer sweeps; not moved at all if they are so."""
+    start = pinned_joint()
+    pairs = tables_of(distribution(D, 7))[1]
+    gaps = {pair: float(((start.table(pair) - t) ** 2).sum()) for pair, t in pairs.items()}
+    noise = {pair: gap / 0.5 for pair, gap in gaps.items()}
+    found = refitted(start, pairs, noise=noise)
+    left = [((found.joint.table(p) - t) ** 2).sum() / noise[p] for p, t in pairs.items()]
+    assert 0 < found.sweeps < refitted(start, pairs).sweeps
+    assert np.mean(left) <= 0.25**2 < 0.5
+    loud = {pair: gap / (0.99 * 0.25**2) for pair, gap in gaps.items()}
+    assert refitted(start, pairs, noise=loud).sweeps == 0
+    few = dict(list(loud.items())[:1])
+    assert refitted(start, pairs, noise=few).sweeps == 0, "a pair of unknown noise does not count"
+
+
+def test_the_last_sweep_brings_the_tables_nearer(monkeypatch):
+    """Longer steps overshoot now and then: sweeps do not end there, whatever their number."""
+    seen = []
+    measure = carry.compare
+    monkeypatch.setattr(carry, "compare", lambda *two: seen.append(measure(*two)) or seen[-1])
+    start = pinned_joint()
+    blocks = _Blocks.make(D, tables_of(distribution(D, 1, 0.3))[1])
+    more = 0
+    for sweeps in range(1, 25):
+        seen.clear()
+        found = _climbed(start, blocks, sweeps)
+        assert sweeps <= found.sweeps <= 2 * sweeps
+        assert seen[-1] < seen[-2]
+        more += found.sweeps > sweeps
+    assert more, "some number of sweeps would have ended on a step too far"

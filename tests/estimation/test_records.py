@@ -38,14 +38,20 @@ def classes(seed=2) -> MixtureJoint:
 
 
 def enumerated(mixture, tally, design):
-    """Σ_i P(z | report i)·P(b, c, e | z, report i)·Π θ of the others, cell by cell."""
+    """Σ_i P(z | report i)·P(b, c, e | z, report i)·Π θ of the others, cell by cell.
+
+    The part of b, c and e that is the truth's is scaled up as the classes need it.
+    """
     group, clusters = tally.groups[0], design.questionnaires[0].clusters
+    scale = module._underrated(mixture, group, design.questionnaires[0], design, 1)
+    floor = clusters[1].matrix.floor
     whole = np.zeros(D.shape)
     for row, count in enumerate(group.counts):
         seen = [
             c.matrix.likelihood(np.array([codes[row]]))[0].reshape(design.shape(c))
             for c, codes in zip(clusters, group.codes, strict=True)
         ]
+        seen[1] = scale * (seen[1] - floor) + floor
         likely = np.einsum("a,bce,d->abcde", seen[0], seen[1], seen[2])
         for z in range(3):
             a, b, c, d, e = (table[:, z] for table in mixture.tables)
@@ -124,3 +130,46 @@ def test_too_many_records_leave_the_faintest_to_their_classes(monkeypatch):
     assert len(kept) <= 5
     assert kept.min() >= sizes[5]
     assert found.table(D.names).sum() == pytest.approx(1, abs=1e-12)
+
+
+def thin(first=1e-4) -> MixtureJoint:
+    """One class that hardly expects b1 together with c1 and e3."""
+    tables = [np.full((size, 1), 1 / size) for size in D.shape]
+    tables[1] = np.array([[1 - first], [first]])
+    tables[2] = np.array([[1 - first], [first / 2], [first / 2]])
+    tables[4] = np.array([[1 - first], [first / 3], [first / 3], [first / 3]])
+    return MixtureJoint(D, np.ones(1), tuple(tables))
+
+
+def test_no_more_reports_are_called_untrue_than_randomization_makes():
+    """Of 2,000 people 60 agree on what the class hardly expects: they stay where they are.
+
+    By the class alone each of their reports would be untrue: s·φ = 1e-14 against o = 4e-5.
+    """
+    design = Design(D, (questionnaire(p=0.999),))
+    wide = np.repeat([0, 23], [1940, 60])
+    zeros = np.zeros(2000, dtype=np.int64)
+    tally = tally_codes([[zeros, wide, zeros]], design)
+    found = with_records(thin(), tally, design)
+    matrix = design.clusters[1].matrix
+    agreed = found.table(("b", "c", "e"))[1, 2, 3]
+    untrue = 1 - sum(group.shares.sum() for group in found.pinned)
+    assert untrue == pytest.approx(1 - matrix.signal, rel=1e-6)
+    assert agreed == pytest.approx(60 / 2000 - (1 - matrix.signal), abs=1e-4)
+    scale = module._underrated(thin(), tally.groups[0], design.questionnaires[0], design, 1)
+    assert scale > 1e6
+
+
+def test_classes_that_fit_are_believed_as_they_are():
+    """The reports of their own people: about as many seem untrue as are, so the scale stays near 1.
+
+    It is 1 where fewer seem untrue, and never below.
+    """
+    mixture = classes()
+    tally = reported(records(mixture.table(D.names), 20_000, 3), DESIGN, 3)
+    scale = module._underrated(mixture, tally.groups[0], DESIGN.questionnaires[0], DESIGN, 1)
+    assert 1 <= scale < 1.1
+    even = MixtureJoint(D, np.ones(1), tuple(np.full((size, 1), 1 / size) for size in D.shape))
+    one = tally_codes([[np.full(3, code) for code in (0, 5, 1)]], DESIGN)
+    trusting = module._underrated(even, one.groups[0], DESIGN.questionnaires[0], DESIGN, 1)
+    assert trusting == 1.0

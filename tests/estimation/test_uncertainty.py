@@ -366,15 +366,39 @@ def test_a_point_estimate_lies_inside_its_interval(method):
 
 
 def test_the_end_goes_with_an_estimate_outside_it():
-    """And a fiftieth of it further, or of what is left to 1."""
+    """And a fiftieth of the interval further."""
     domain = domain_of(2)
     design = independent(domain, p=0.5)
     evidence = Evidence(tally_codes([[np.repeat([0, 1], [50, 50])]], design), design)
     query = Query.of({"a": ["a0"]}, domain)
     look = {("a",): np.array([0.5, 0.5])}.__getitem__
     low, high = bounds(evidence, look, query, "people", 0.95, 0.5)
-    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx((low, 0.902))
-    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx((0.098, high))
+    above = 0.9 + (0.9 - low) / 50
+    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx((low, above))
+    below = 0.1 - (high - 0.1) / 50
+    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx((below, high))
+    near = bounds(evidence, look, query, "people", 0.95, 1e-4)
+    assert near == (0.0, pytest.approx(high)), "no share is below 0"
+    near = bounds(evidence, look, query, "people", 0.95, 1 - 1e-4)
+    assert near == (pytest.approx(low), 1.0), "none is above 1"
+
+
+@pytest.mark.parametrize("epsilon", [6.0, 12.0, 18.0])
+def test_nearly_exact_reports_have_short_intervals(epsilon):
+    """However large the share: 1.96 standard errors to both sides, and a fiftieth of the width."""
+    domain = domain_of(2)
+    design = independent(domain, epsilon=epsilon)
+    tally = tally_codes([[np.repeat([0, 1], [40_000, 60_000])]], design)
+    evidence = Evidence(tally, design)
+    query = Query.of({"a": ["a0"]}, domain)
+    found = unbiased(tally, design, ("a",))
+    share = float(found.values[0])
+    look = {("a",): found.values}.__getitem__
+    low, high = bounds(evidence, look, query, "people", 0.95, share)
+    error = math.sqrt(found.variances()[0])
+    # Skewed where hardly any answer is randomized: a few reports more at the upper end.
+    assert low < share < high
+    assert high - low <= 2 * 1.96 * 1.05 * error + 10 / 100_000
 
 
 def test_an_estimate_that_follows_the_unbiased_one_has_the_usual_interval():

@@ -152,7 +152,7 @@ def _joint(
         public = () if strata is None else strata.places
         records = (group for group in base.pinned if group.places != public)
         if sum(float(group.shares.sum()) for group in records) >= _KNOWN:
-            return refitted(base, pairs, strata)
+            return refitted(base, pairs, strata, _noise(evidence, list(pairs)))
         joint = carried(evidence, tables, seed).joint
         seen = evidence if strata is None else strata.merged
         joint = joint if strata is None else strata.gathered(joint)
@@ -161,6 +161,21 @@ def _joint(
             joint, _likely = step(reports, joint, seen.margins, _FAINT)
         return refitted(joint if strata is None else strata.spread(joint), pairs, strata)
     return carried(evidence, tables, seed)
+
+
+def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | None:
+    """The noise of unbiased pair tables, if everybody reports all attributes in one answer.
+
+    Then records hold all that reports say, of pairs as well. Otherwise pair tables also tell what
+    people who were asked different attributes say together, and are met in full: None.
+    """
+    design = evidence.design
+    private = set(design.domain.names) - set(design.domain.public)
+    for questionnaire in design.questionnaires:
+        if not any(private <= set(cluster.attributes) for cluster in questionnaire.clusters):
+            return None
+    found = ((pair, evidence.table(pair)) for pair in pairs)
+    return {pair: float(u.variances().sum()) for pair, u in found if u is not None}
 
 
 def _models(

@@ -25,6 +25,8 @@ _MOST_RECORDS = 2**15
 _FAINT = 1e-3
 """A record is worth keeping if it stands for so much of a person."""
 _CHUNK = 16_384
+_MOST = 50.0
+"""The most by which a likelihood is scaled up, as a logarithm: no two that occur differ by more."""
 
 
 def with_records(mixture: MixtureJoint, tally: Tally, design: Design) -> MixtureJoint:
@@ -89,12 +91,14 @@ def _records(
     Without a public attribute there is one stratum, 0.
     """
     weights, keeping, shares, rests = group.weights, [], [], []
+    scales = {at: _underrated(mixture, group, questionnaire, design, at) for at in pins}
     for start in range(0, len(group.counts), _CHUNK):
         rows = slice(start, start + _CHUNK)
         like = np.repeat(mixture.weights[None], len(group.counts[rows]), axis=0)
         true = np.ones_like(like)
         for at, cluster in enumerate(questionnaire.clusters):
-            both, told = _told(mixture, cluster, group.codes[at][rows], design)
+            codes = group.codes[at][rows]
+            both, told = _told(mixture, cluster, codes, design, scales.get(at, 1.0))
             like *= both
             if at in pins and not isinstance(cluster.matrix, Public):
                 true *= told / both
@@ -119,14 +123,49 @@ def _records(
     return pinned, (strata.astype(np.int64), np.concatenate(rests))
 
 
+def _underrated(
+    mixture: MixtureJoint, group: Group, questionnaire: Questionnaire, design: Design, at: int
+) -> float:
+    """By how much to scale up φ of a cluster, so that no more reports than expected are untrue.
+
+    With a the likelihood of a report as the truth and b that of any other, both over all classes
+    and other clusters, it is untrue with probability b/(κa + b). The least κ ≥ 1 is wanted for
+    which these sum to at most n·(1 − s).
+    """
+    matrix = questionnaire.clusters[at].matrix
+    if isinstance(matrix, Public):
+        return 1.0
+    assert isinstance(matrix, Constant)
+    true, others = np.empty(len(group.counts)), np.empty(len(group.counts))
+    for start in range(0, len(true), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        like = np.repeat(mixture.weights[None], len(true[rows]), axis=0)
+        for j, cluster in enumerate(questionnaire.clusters):
+            if j != at:
+                like *= _told(mixture, cluster, group.codes[j][rows], design)[0]
+        others[rows] = like.sum(axis=1) * matrix.floor
+        like *= _told(mixture, questionnaire.clusters[at], group.codes[at][rows], design)[1]
+        true[rows] = like.sum(axis=1)
+
+    def untrue(scale: float) -> float:
+        parts = others / np.maximum(np.exp(scale) * true + others, 1e-300)
+        return float(group.weights @ parts) - group.n * (1 - matrix.signal)
+
+    if untrue(0.0) <= 0:
+        return 1.0
+    from scipy.optimize import brentq  # slow to import, and seldom needed
+
+    return float(np.exp(brentq(untrue, 0.0, _MOST) if untrue(_MOST) < 0 else _MOST))
+
+
 def _told(
-    mixture: MixtureJoint, cluster: Cluster, codes: Array, design: Design
+    mixture: MixtureJoint, cluster: Cluster, codes: Array, design: Design, scale: float = 1.0
 ) -> tuple[Array, Array]:
-    """P(code | class), and the part of it that is the truth's: `(k, Z)` each."""
+    """P(code | class), and the part of it that is the truth's, scaled: `(k, Z)` each."""
     matrix, shape = cluster.matrix, design.shape(cluster)
     cells, signal = np.arange(matrix.cells), 1.0
     if isinstance(matrix, Constant | Public):
-        cells, signal = codes.astype(np.int64), matrix.signal
+        cells, signal = codes.astype(np.int64), scale * matrix.signal
     told = np.full((len(cells), len(mixture.weights)), signal)
     for name, digits in zip(cluster.attributes, np.unravel_index(cells, shape), strict=True):
         told *= mixture.tables[design.domain.index(name)][digits]
