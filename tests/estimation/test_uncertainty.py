@@ -366,21 +366,22 @@ def test_a_point_estimate_lies_inside_its_interval(method):
 
 
 def test_the_end_goes_with_an_estimate_outside_it():
-    """And a fiftieth of the interval further."""
+    """And a fiftieth of it further, or of what is left to 1, or of the interval."""
     domain = domain_of(2)
     design = independent(domain, p=0.5)
     evidence = Evidence(tally_codes([[np.repeat([0, 1], [50, 50])]], design), design)
     query = Query.of({"a": ["a0"]}, domain)
     look = {("a",): np.array([0.5, 0.5])}.__getitem__
     low, high = bounds(evidence, look, query, "people", 0.95, 0.5)
-    above = 0.9 + (0.9 - low) / 50
-    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx((low, above))
-    below = 0.1 - (high - 0.1) / 50
-    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx((below, high))
-    near = bounds(evidence, look, query, "people", 0.95, 1e-4)
-    assert near == (0.0, pytest.approx(high)), "no share is below 0"
-    near = bounds(evidence, look, query, "people", 0.95, 1 - 1e-4)
-    assert near == (pytest.approx(low), 1.0), "none is above 1"
+    assert 0.9 - low > 0.1
+    assert bounds(evidence, look, query, "people", 0.95, 0.9) == pytest.approx((low, 0.902))
+    assert bounds(evidence, look, query, "people", 0.95, 0.1) == pytest.approx((0.098, high))
+    evidence = Evidence(tally_codes([[np.repeat([0, 1], [5000, 5000])]], design), design)
+    low, high = bounds(evidence, look, query, "people", 0.95, 0.5)
+    end = (0.55 - low) / 50
+    assert high < 0.55 < 1 - (0.55 - low)
+    found = bounds(evidence, look, query, "people", 0.95, 0.55)
+    assert found == pytest.approx((low, 0.55 + end))
 
 
 @pytest.mark.parametrize("epsilon", [6.0, 12.0, 18.0])

@@ -39,7 +39,8 @@ Look: TypeAlias = Callable[[tuple[str, ...]], Array]
 _APART = 6
 """The most separate answers whose noise is multiplied: of more nothing is left but noise."""
 _ROOM = 0.02
-"""How far an interval reaches beyond a point estimate that would be its end, in its own widths."""
+"""How far an interval reaches beyond a point estimate that would be its end: as a share of the
+estimate, of what is left to 1, or of the interval, whichever is least."""
 _TURNS = 3
 """How often an end is looked for again with the skewness that the last one would have."""
 _SAME = 1e-9
@@ -142,8 +143,8 @@ def bounds(
     if certain and abs(low - value) < _SAME > abs(high - value):
         return value, value
     low, high = min(low, value), max(high, value)
-    room = 0.0 if certain else _ROOM * (high - low)
-    return max(min(low, value - room), 0.0), min(max(high, value + room), 1.0)
+    room = 0.0 if certain else _ROOM * min(value, 1 - value, high - low)
+    return min(low, value - room), max(high, value + room)
 
 
 def public_share(evidence: Evidence, query: Query) -> float:
