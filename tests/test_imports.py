@@ -50,6 +50,7 @@ ORDER = (
     "planning",
     "numeric",
     "synthesis",
+    "polars_columns",
     "labels",
     "report_frames",
     "spark",

@@ -188,6 +188,23 @@ def typed(codes: Codes, size: int) -> Codes:
     return codes.astype(smallest_unsigned(size), copy=False)
 
 
+def recoded(places: Codes, table: Codes, size: int) -> Codes | None:
+    """The codes below a size that a table has at each place; None if some place has none.
+
+    The table says `size` where it has no code; a place behind its end is as its last.
+
+    >>> recoded(np.array([0, 2]), np.array([1, 2, 0], dtype=np.uint8), 2)
+    array([1, 0], dtype=uint8)
+    """
+    loops = compiled(len(places))
+    if loops is None:
+        codes = np.take(table, places, mode="clip")
+    else:
+        codes = np.empty(len(places), table.dtype)
+        loops.look_up(codes, table, places)
+    return None if codes.max(initial=0) == size else typed(codes, size)
+
+
 def counted(codes: Codes, counts: npt.NDArray[Any], size: int) -> Integers:
     """How many people have each code below a size, `int64 (size,)`; exact below 2^53."""
     return np.rint(np.bincount(codes, weights=counts, minlength=size)).astype(np.int64)

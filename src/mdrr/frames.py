@@ -13,7 +13,6 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from mdrr.batches import (
-    ROWS,
     as_reader,
     column_names,
     each_batch,
@@ -30,20 +29,19 @@ from mdrr.errors import SchemaError, TallyError
 from mdrr.labels import (
     ABSENT,
     as_arrow,
-    coded_columns,
-    dictionary_columns,
+    dictionary_kinds,
     encode_column,
+    is_coded,
     read_frame,
     wrap,
 )
+from mdrr.polars_columns import labelled
 from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
 from mdrr.report_frames import FINGERPRINT, report_codes, report_names, report_table, text_columns
 from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally, tally_batches, tally_codes, tally_responses
-
-_UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32"}
 
 T = TypeVar("T")
 
@@ -67,7 +65,7 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
 
-    quick = rows <= AT_ONCE or coded_columns(frame).issuperset(domain.names)
+    quick = rows <= AT_ONCE or all(map(is_coded, columns.values()))
     return _side_by_side(codes, domain.attributes, quick)
 
 
@@ -94,8 +92,10 @@ def randomize(
         from mdrr import spark
 
         return spark.randomize(people, design, source)
+    people = people if is_reader(people) else wrap(people)
     domain, streamed = design.domain, in_batches(people, design.domain.names)
-    dictionaries = dictionary_columns(people)
+    kinds = dictionary_kinds(people)
+    dictionaries = set(kinds)
 
     def reported(frame: Any) -> Any:
         reports = randomize_codes(encode(frame, domain), design, source)
@@ -104,11 +104,12 @@ def randomize(
     if is_relation(people) or is_polars(people):  # text is text again there, and small until then
         dictionaries |= text_columns(design)
     if streamed is None:
-        return _like(people, reported(people), design, keep_index)
+        return _like(people, reported(people), kinds, design, keep_index)
     tables = each_batch(streamed, reported)
     if is_reader(people):
         return as_reader(tables)
-    return _like(people, require("pyarrow", "frames").concat_tables(tables), design, keep_index)
+    table = require("pyarrow", "frames").concat_tables(tables)
+    return _like(people, table, kinds, design, keep_index)
 
 
 def tally(
@@ -211,22 +212,15 @@ def _occurring(column: Any, name: str) -> Attribute:
     return Attribute(name, tuple(sorted(labels)))
 
 
-def _polars(table: Any, schema: Any) -> Any:
-    """A PyArrow table as a Polars frame; dictionaries as what the people have, else as text."""
-    nw, pl = require("narwhals", "frames"), require("polars", "frames")
-    pa = require("pyarrow", "frames")
+def _polars(table: Any, kinds: Mapping[str, str]) -> Any:
+    """A PyArrow table as a Polars frame; dictionaries as of a kind by name, else as text."""
+    pl, pa = require("polars", "frames"), require("pyarrow", "frames")
 
     def series(name: str) -> Any:
         column = as_arrow(table[name], name)
         if not pa.types.is_dictionary(column.type):
             return pl.Series(name, column)
-        words = column.dictionary.to_pylist()
-        given, kind = schema.get(name), pl.String
-        if given in (nw.Enum, nw.Categorical):
-            kind = pl.Enum(words) if given == nw.Enum else pl.Categorical
-        codes = pl.Series(column.indices.view(_UNSIGNED[column.indices.type.bit_width]))
-        labels, starts = pl.Series(name, words, kind), range(0, max(len(codes), 1), ROWS)
-        return pl.concat([labels[codes.slice(start, ROWS)] for start in starts])
+        return labelled(name, column, kinds.get(name, "String"))
 
     return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows <= AT_ONCE))
 
@@ -265,19 +259,20 @@ def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool)
     return list(threads().map(work, columns))
 
 
-def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
-    """A PyArrow table as the kind of frame the people came in."""
-    nw = require("narwhals", "frames")
-    wrapped = wrap(people)
+def _like(
+    people: Any, table: Any, kinds: Mapping[str, str], design: Design, keep_index: bool
+) -> Any:
+    """A PyArrow table as the kind of frame the people came in, which narwhals has wrapped."""
+    native = people.to_native()
     if is_relation(people):
         return require("duckdb", "duckdb").from_arrow(table)
-    if wrapped.implementation.is_polars():
-        frame = _polars(table, wrapped.collect_schema())
-        return frame.lazy() if isinstance(wrapped, nw.LazyFrame) else frame
-    if not wrapped.implementation.is_pandas():
+    if people.implementation.is_polars():
+        frame = _polars(table, kinds)
+        return frame.lazy() if hasattr(native, "collect") else frame
+    if not people.implementation.is_pandas():
         return table
     frame = _pandas(table)
     if keep_index:
-        frame.index = people.index
+        frame.index = native.index
     frame.attrs[FINGERPRINT] = design.fingerprint
     return frame

@@ -27,9 +27,10 @@ def draw_constant(out: Any, true: Any, uniform: Any, inverse: Any, cells: int) -
 
 @njit(nogil=True, cache=True)
 def look_up(out: Any, table: Any, places: Any) -> None:
-    """out ← table[places]; every place must be one of the table's."""
+    """out ← table[places], with the table's last value for places behind its end; none is < 0."""
+    last = np.uint32(table.shape[0] - 1)
     for i in range(out.shape[0]):
-        out[i] = table[places[i]]
+        out[i] = table[min(np.uint32(places[i]), last)]
 
 
 @njit(nogil=True, cache=True)

@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.columns import require
-from mdrr.counting import typed
+from mdrr.counting import recoded
 from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
-from mdrr.randomizer import Codes, compiled, smallest_unsigned
+from mdrr.polars_columns import categorical_codes
+from mdrr.randomizer import Codes, smallest_unsigned
 
-_MOST_WORDS = 2**16
-"""The most labels in a dictionary that are looked up before those that occur are known."""
 _FEW_WORDS = 2**8
+"""The most labels of a dictionary whose codes are kept."""
 ABSENT = -1
 """Stands where a column has no label."""
 _UNKNOWN = -2
@@ -32,10 +32,10 @@ _UNKNOWN = -2
 def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> Codes:
     """One column's labels as codes in the smallest unsigned type.
 
-    The column is a PyArrow array, or anything with `to_arrow()` such as a narwhals series: text,
-    dictionaries, integers, booleans; whole numbers may come as floats; for a numeric attribute,
-    numbers (which are binned) or the bins' labels. Where there is no label, the code is that of the
-    attribute's `missing` category, or −1, in a signed type, with `nulls`.
+    The column is a PyArrow array or a series of pandas, Polars or narwhals: text, dictionaries,
+    integers, booleans; whole numbers may come as floats; for a numeric attribute, numbers (which
+    are binned) or the bins' labels. Where there is no label, the code is that of the attribute's
+    `missing` category, or −1, in a signed type, with `nulls`.
 
     >>> import pyarrow as pa
     >>> age = Attribute("age", kind="numeric", edges=(0, 18, 65, 120))
@@ -44,6 +44,8 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     >>> encode_column(pa.array(["no", None]), Attribute("smokes", ("no", "yes")), nulls=True)
     array([ 0, -1], dtype=int16)
     """
+    if (found := categorical_codes(column, attribute)) is not None:
+        return found
     arrow = as_arrow(column, attribute.name)
     if (taken := _as_they_are(arrow, attribute)) is not None:
         return taken
@@ -159,9 +161,7 @@ def as_arrow(column: Any, name: str) -> Any:
     """A column as one contiguous PyArrow array."""
     pa = require("pyarrow", "frames")
     try:
-        arrow = _dictionary_of(column)
-        if arrow is None:
-            arrow = column.to_arrow() if hasattr(column, "to_arrow") else column
+        arrow = _arrow_of(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise SchemaError(
             f"the column {name!r} mixes values of different types. Convert it to one type first"
@@ -171,43 +171,18 @@ def as_arrow(column: Any, name: str) -> Any:
     return arrow.chunk(0) if arrow.num_chunks == 1 else arrow.combine_chunks()
 
 
-def _dictionary_of(column: Any) -> Any:
-    """The dictionary of a categorical of pandas or Polars with no nulls, rows not looked at.
-
-    Polars numbers the categories of all columns together, so there may be labels of others. The
-    column's own type is asked: narwhals would list all labels each time.
-    """
+def _arrow_of(column: Any) -> Any:
+    """A column in Arrow's form; of a categorical of pandas with no nulls, no row is looked at."""
     pa = require("pyarrow", "frames")
-    native: Any = column.to_native() if hasattr(column, "to_native") else None
-    library = type(native).__module__.partition(".")[0]
-    if library == "pandas" and hasattr(native.array, "codes"):
-        codes = native.array.codes
-        labels = None if codes.min(initial=0) < 0 else pa.array(native.cat.categories)
-    elif library == "polars" and _is_polars_category(native) and not native.null_count():
-        codes = native.to_physical().to_numpy()
-        labels = _polars_labels(native.dtype, codes)
-    else:
-        labels = None
-    if labels is None:
-        return None
+    if hasattr(column, "to_arrow"):
+        return column.to_arrow()
+    if isinstance(column, pa.Array | pa.ChunkedArray):
+        return column
+    codes = getattr(column.array, "codes", None)
+    if codes is None or codes.min(initial=0) < 0:
+        return require("narwhals", "frames").from_native(column, series_only=True).to_arrow()
+    labels = pa.array(column.array.categories)
     return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
-
-
-def _is_polars_category(series: Any) -> bool:
-    """Whether a Polars series is an Enum or a Categorical, in a version that gives their codes."""
-    pl = require("polars", "frames")
-    return isinstance(series.dtype, pl.Enum | pl.Categorical) and hasattr(series.cat, "to")
-
-
-def _polars_labels(kind: Any, codes: Codes) -> Any:
-    """The labels of a Polars type, as many as there are codes; None if they are very many."""
-    pl = require("polars", "frames")
-    if isinstance(kind, pl.Enum):
-        return kind.categories.to_arrow()
-    most = int(codes.max(initial=0))
-    if most > _MOST_WORDS:
-        return None
-    return pl.Series(np.arange(most + 1, dtype=codes.dtype)).cat.to(kind).cast(pl.String).to_arrow()
 
 
 def is_number(kind: Any) -> bool:
@@ -243,46 +218,46 @@ def is_arrow(frame: Any, kind: str = "Table") -> bool:
 
 def names_of(frame: Any) -> list[str]:
     """The names of a frame's columns."""
-    if is_arrow(frame):
-        return list(frame.column_names)
     wrapped = wrap(frame)
     lazy = isinstance(wrapped, require("narwhals", "frames").LazyFrame)
     return list(wrapped.collect_schema().names() if lazy else wrapped.columns)
 
 
 def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any], int]:
-    """The wanted columns in memory and their rows, or an error naming the one that is missing."""
-    names = names_of(frame)
+    """The wanted columns in memory and their rows, or an error naming the one that is missing.
+
+    The columns are those of the frame's own library.
+    """
+    wrapped = wrap(frame)
+    names = names_of(wrapped)
     need_columns("the frame", names, wanted or ())
-    if not is_arrow(frame):
-        frame = wrap(frame)
-        if isinstance(frame, require("narwhals", "frames").LazyFrame):
-            frame = frame.select(*(names if wanted is None else wanted)).collect()
-    if len(frame) == 0:
+    names = names if wanted is None else list(wanted)
+    if isinstance(wrapped, require("narwhals", "frames").LazyFrame):
+        wrapped = wrapped.select(*names).collect()
+    held = wrapped.to_native()
+    if len(held) == 0:
         raise SchemaError("the frame has no rows: there is nobody to read")
-    return {name: frame[name] for name in (names if wanted is None else wanted)}, len(frame)
+    return {name: held[name] for name in names}, len(held)
 
 
-def dictionary_columns(frame: Any) -> set[str]:
-    """The columns that are dictionaries: Arrow's, categoricals, Polars' Enum."""
-    nw = require("narwhals", "frames")
+def dictionary_kinds(frame: Any) -> dict[str, str]:
+    """The columns that are dictionaries, `"Categorical"` or `"Enum"`, which only Polars has."""
     if hasattr(frame, "read_next_batch"):  # an Arrow reader, of which no row is read for this
         frame = frame.schema.empty_table()
-    schema = wrap(frame).collect_schema()
-    return {name for name, kind in schema.items() if kind in (nw.Categorical, nw.Enum)}
+    wrapped = wrap(frame)
+    own = wrapped.implementation.is_polars()  # narwhals would list all labels
+    schema = (wrapped.to_native() if own else wrapped).collect_schema()
+    kinds = {name: type(kind).__name__ for name, kind in schema.items()}
+    return {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
 
 
-def coded_columns(frame: Any) -> set[str]:
-    """The columns that are codes already: dictionaries, but for a Categorical of Polars.
+def is_coded(column: Any) -> bool:
+    """Whether a column is codes already: a dictionary, but for a Categorical of Polars.
 
     There, labels of all columns are numbered together, so that each code must be looked up.
     """
-    nw, found = require("narwhals", "frames"), dictionary_columns(frame)
-    wrapped = wrap(frame)
-    if not wrapped.implementation.is_polars():
-        return found
-    schema = wrapped.collect_schema()
-    return {name for name in found if schema[name] == nw.Enum}
+    kind = getattr(column, "dtype", None) or column.type
+    return type(kind).__name__ in ("Enum", "CategoricalDtype", "DictionaryType")
 
 
 def need_columns(where: str, names: Sequence[str], wanted: Iterable[str]) -> None:
@@ -328,18 +303,8 @@ def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
     if np.array_equal(by_word, np.arange(len(words))):
         same = indices.dtype.itemsize == kind.itemsize
         return np.asarray(indices.view(kind) if same else indices.astype(kind))
-    unknown = by_word < 0
-    kind = smallest_unsigned(size + 1)
-    of_word = np.where(unknown, size, by_word).astype(kind)
-    loops = compiled(len(indices))
-    if loops:
-        codes = np.empty(len(indices), kind)
-        loops.look_up(codes, of_word, indices)
-    else:
-        codes = of_word[indices]
-    if unknown.any() and codes.max(initial=0) == size:
-        return None
-    return typed(codes, size)
+    by_word = np.where(by_word < 0, size, by_word).astype(smallest_unsigned(size + 1))
+    return recoded(indices, by_word, size)
 
 
 def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:

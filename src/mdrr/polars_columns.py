@@ -1,0 +1,67 @@
+"""A column of Polars' Categorical or Enum: from its codes to an attribute's, and back.
+
+The codes of a Categorical number the labels of many columns, in the order in which Polars met them.
+So each is looked up, in a table that is made of the attribute's labels.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mdrr.columns import require
+from mdrr.counting import recoded
+from mdrr.domain import Attribute
+from mdrr.randomizer import Codes, smallest_unsigned
+
+_UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32"}
+_MOST_PLACES = 2**16
+"""The most places of a table by which codes are looked up."""
+_ROWS = 1 << 20
+"""Rows whose labels are set at a time: Polars makes four bytes of each in between."""
+
+
+def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
+    """The codes of a Polars Categorical; None of other columns, or if some row has no category.
+
+    Nothing is added to the labels that Polars knows.
+
+    >>> import polars as pl
+    >>> column = pl.Series(["yes", "no"], dtype=pl.Categorical)
+    >>> categorical_codes(column, Attribute("smokes", ("no", "yes")))
+    array([1, 0], dtype=uint8)
+    """
+    kind, size = getattr(column, "dtype", None), attribute.size
+    if type(kind).__name__ != "Categorical" or not isinstance(attribute.categories[0], str):
+        return None
+    labels = getattr(kind, "categories", None)
+    if not hasattr(labels, "__getitem__") or column.null_count():  # older versions list no labels
+        return None
+    code_of = {labels[word]: c for c, word in enumerate(attribute.categories) if word in labels}
+    if not code_of or max(code_of) >= _MOST_PLACES:
+        return None
+    table = np.full(max(code_of) + 2, size, smallest_unsigned(size + 1))
+    table[list(code_of)] = list(code_of.values())
+    return recoded(column.to_physical().to_numpy(), table, size)
+
+
+def labelled(name: str, dictionary: Any, kind: str) -> Any:
+    """An Arrow dictionary of text as a Polars series: an `"Enum"`, a `"Categorical"`, a `"String"`.
+
+    An Enum has the dictionary's words.
+    """
+    pl, indices = require("polars", "frames"), dictionary.indices
+    words = tuple(dictionary.dictionary.to_pylist())
+    labels = _enum(words) if kind == "Enum" else pl.Series(words, dtype=getattr(pl, kind))
+    places = pl.Series(indices.view(_UNSIGNED[indices.type.bit_width]))
+    some = [labels[places.slice(start, _ROWS)] for start in range(0, max(len(places), 1), _ROWS)]
+    return pl.concat(some).alias(name)
+
+
+@lru_cache(maxsize=256)
+def _enum(words: tuple[str, ...]) -> Any:
+    """The words as an Enum of themselves, which takes longer to make than a short column."""
+    pl = require("polars", "frames")
+    return pl.Series(words, dtype=pl.Enum(words))
