@@ -36,7 +36,7 @@ WORDS = {
         "Randomize frames",
         "The same from a frame to a frame. A Categorical of Polars has four bytes a value, read "
         "and written; the last line shows what NumPy takes to copy as many on one core. Text "
-        "is looked up value by value, and written as text again. A frame costs a few milliseconds "
+        "is looked up value by value, and written as text again. A frame costs about a millisecond "
         "whatever its size, which a million people do not outweigh.",
     ),
     "pairs": (

@@ -11,7 +11,7 @@ import pytest
 
 from mdrr import counting, randomizer
 from mdrr.burt import blocks_of, burt_tables
-from mdrr.counting import by_address, distinct_rows
+from mdrr.counting import by_address, distinct_rows, recoded
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 
@@ -122,3 +122,16 @@ def test_counting_goes_on_without_the_compiled_loops(monkeypatch):
     columns = rows_of(ADULT, 200)
     wanted = burt_by_hand(columns, ADULT, np.ones(200))
     assert np.array_equal(burt_tables(columns, ADULT)[0], wanted)
+
+
+@pytest.mark.parametrize("compiled", [1, 2**17])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int32", "uint32", "int64"])
+def test_codes_by_a_table(kind, compiled, monkeypatch):
+    monkeypatch.setattr("mdrr.randomizer.COMPILED", compiled)
+    table = np.array([3, 1, 0, 3, 2, 3], dtype=np.uint8)  # 3 stands for no code
+    assert recoded(np.array([1, 2, 4, 1], dtype=kind), table, 3).tolist() == [1, 0, 2, 1]
+    for place in (0, 3, 5, 100):
+        assert recoded(np.array([1, place], dtype=kind), table, 3) is None
+    assert recoded(np.array([], dtype=kind), table, 3).tolist() == []
+    wide = np.arange(257, dtype=np.uint16)
+    assert recoded(np.array([7], dtype=kind), wide, 256).dtype == np.uint8

@@ -1,5 +1,6 @@
 import json
 
+import narwhals
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -474,3 +475,50 @@ def test_long_columns_are_encoded_side_by_side(monkeypatch):
     assert randomize(pl.DataFrame(PEOPLE), exact(MIXED))["ville"].to_list() == PEOPLE["ville"]
     with pytest.raises(SchemaError, match="'ville' has no category 'Atlantis'"):
         encode(pl.DataFrame({**PEOPLE, "ville": ["Atlantis"] * 4}), MIXED)
+
+
+@pytest.mark.parametrize("kind", ["categorical", "enum"])
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("at_once", [0, 2**18])
+def test_polars_dictionaries_in_slices_chunks_and_among_other_columns(
+    kind, lazy, at_once, monkeypatch
+):
+    monkeypatch.setattr("mdrr.frames.AT_ONCE", at_once)
+    frame = categoricals(WORDS, ["zzz"])[kind].with_columns(ssn=pl.Series(["1", "2", "3", "4"]))
+    people = pl.concat([frame[1:], frame[:2]], rechunk=False).select("ssn", "w", "v")
+    assert people.n_chunks() == 2
+    sent = randomize(people.lazy() if lazy else people, exact(ORDER))
+    assert isinstance(sent, pl.LazyFrame) == lazy
+    sent = sent.lazy().collect()
+    assert sent.columns == ["v", "w"]
+    assert sent.schema["v"] == (
+        pl.Categorical if kind == "categorical" else pl.Enum(["b", "a", "c"])
+    )
+    assert sent["v"].to_list() == ["c", "a", "b", "a", "c"]
+    assert sent["w"].to_list() == ["y", "y", "x", "x", "y"]
+    with pytest.raises(SchemaError, match="the frame has no rows"):
+        randomize(people[:0], exact(ORDER))
+
+
+@pytest.mark.parametrize("physical", [pl.UInt8, pl.UInt16])
+def test_categories_of_their_own_come_back_as_plain_categoricals(physical):
+    kind = pl.Categorical(pl.Categories.random(physical=physical))
+    people = pl.DataFrame(WORDS, schema=dict.fromkeys(WORDS, kind))
+    sent = randomize(people, exact(ORDER))
+    assert sent.schema["v"] == pl.Categorical
+    assert sent.to_dict(as_series=False) == WORDS
+
+
+@pytest.mark.parametrize("kind", ["pyarrow", "pandas", "categorical", "enum"])
+def test_a_frame_may_come_as_narwhals_has_it(kind):
+    frame = categoricals(WORDS)[kind]
+    given = narwhals.from_native(frame)
+    assert [c.tolist() for c in encode(given, ORDER)] == AS_CODES
+    assert type(randomize(given, exact(ORDER))) is type(frame)
+
+
+def test_pandas_categoricals_in_slices_keep_their_rows():
+    people = categoricals(WORDS, ["zzz"])["pandas"].iloc[[3, 1, 0]]
+    sent = randomize(people, exact(ORDER), keep_index=True)
+    assert sent["v"].tolist() == ["b", "c", "a"]
+    assert list(sent.index) == [3, 1, 0]

@@ -36,7 +36,7 @@ def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
     kind, size = getattr(column, "dtype", None), attribute.size
     if type(kind).__name__ != "Categorical" or not isinstance(attribute.categories[0], str):
         return None
-    labels = getattr(kind, "categories", None)
+    labels: Any = getattr(kind, "categories", None)
     if not hasattr(labels, "__getitem__") or column.null_count():  # older versions list no labels
         return None
     code_of = {labels[word]: c for c, word in enumerate(attribute.categories) if word in labels}
@@ -56,8 +56,10 @@ def labelled(name: str, dictionary: Any, kind: str) -> Any:
     words = tuple(dictionary.dictionary.to_pylist())
     labels = _enum(words) if kind == "Enum" else pl.Series(words, dtype=getattr(pl, kind))
     places = pl.Series(indices.view(_UNSIGNED[indices.type.bit_width]))
-    some = [labels[places.slice(start, _ROWS)] for start in range(0, max(len(places), 1), _ROWS)]
-    return pl.concat(some).alias(name)
+    if len(places) <= _ROWS:
+        return labels[places].alias(name)
+    starts = range(0, len(places), _ROWS)
+    return pl.concat([labels[places.slice(start, _ROWS)] for start in starts]).alias(name)
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,111 @@
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from mdrr.domain import Attribute
+from mdrr.errors import SchemaError
+from mdrr.labels import encode_column
+from mdrr.polars_columns import categorical_codes, labelled
+
+SIZE = Attribute("size", ("s", "m", "l"))
+ASKED = Attribute("size", ("s", "m", "?"), missing="?")
+
+
+@pytest.fixture(params=[1, 2**17], ids=["compiled", "plain"], autouse=True)
+def loops(request, monkeypatch):
+    monkeypatch.setattr("mdrr.randomizer.COMPILED", request.param)
+
+
+def own(words, physical=pl.UInt32, before=()):
+    """A Categorical of categories of its own, some of which were there before."""
+    kind = pl.Categorical(pl.Categories.random(physical=physical))
+    first = pl.Series(before, dtype=kind)
+    return pl.Series(words, dtype=kind), first
+
+
+@pytest.mark.parametrize("physical", [pl.UInt8, pl.UInt16, pl.UInt32])
+@pytest.mark.parametrize("before", [(), ("l", "xl"), ("other", "l", "m", "more")])
+def test_categoricals_of_every_width_and_order_have_the_attributes_codes(physical, before):
+    column, _kept = own(["l", "s", "m", "s"], physical, before)
+    codes = categorical_codes(column, SIZE)
+    assert codes.tolist() == [2, 0, 1, 0]
+    assert codes.dtype == np.uint8
+
+
+def test_slices_and_chunks_of_a_categorical():
+    column, _ = own(["l", "s", "m", "s"])
+    assert categorical_codes(column[1:3], SIZE).tolist() == [0, 1]
+    chunks = pl.concat([column, column[:1]], rechunk=False)
+    assert chunks.n_chunks() == 2
+    assert categorical_codes(chunks, SIZE).tolist() == [2, 0, 1, 0, 2]
+    assert categorical_codes(column[:0], SIZE).tolist() == []
+
+
+def test_reading_adds_no_label_to_those_of_polars():
+    column, _ = own(["s"])
+    assert categorical_codes(column, SIZE).tolist() == [0]
+    assert list(column.dtype.categories) == ["s"]
+
+
+def test_a_row_without_a_category_is_named_and_labels_nobody_has_are_not():
+    column, _kept = own(["l", "s"], before=["xl", "xxl"])
+    assert encode_column(column, SIZE).tolist() == [2, 0]
+    for before in [(), ("s", "m", "l"), ("xl", "s")]:  # before, within and behind the known ones
+        wrong, _kept = own(["l", "xl", "s", "xl"], before=before)
+        with pytest.raises(SchemaError, match="row 2: 'size' has no category 'xl'"):
+            encode_column(wrong, SIZE)
+    with pytest.raises(SchemaError, match="row 1: 'size' has no category 'xl'"):
+        encode_column(own(["xl"])[0], SIZE)
+
+
+def test_missing_values_of_a_categorical():
+    column, _ = own(["s", None, "m"])
+    assert categorical_codes(column, ASKED) is None
+    assert encode_column(column, ASKED).tolist() == [0, 2, 1]
+    assert encode_column(column, ASKED, nulls=True).tolist() == [0, -1, 1]
+    with pytest.raises(SchemaError, match="row 2: 'size' has 1 missing values"):
+        encode_column(column, SIZE)
+
+
+def test_labels_among_very_many_are_found_otherwise(monkeypatch):
+    column, _kept = own(["m", "s"], before=["a", "b", "c"])
+    monkeypatch.setattr("mdrr.polars_columns._MOST_PLACES", 3)
+    assert categorical_codes(column, SIZE) is None
+    assert encode_column(column, SIZE).tolist() == [1, 0]
+
+
+def test_numbers_are_no_labels_of_a_categorical():
+    column, _ = own(["x", "y"])
+    with pytest.raises(SchemaError, match="its categories are int"):
+        encode_column(column, Attribute("rooms", (0, 1)))
+
+
+def test_versions_of_polars_that_list_no_labels(monkeypatch):
+    monkeypatch.delattr(pl.Categories, "__getitem__")
+    column, _ = own(["l", "s", "m"])
+    assert categorical_codes(column, SIZE) is None
+    assert encode_column(column, SIZE).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "column", [pa.array(["s"]), pl.Series(["s"]), pl.Series(["s"], dtype=pl.Enum(["s", "m"]))]
+)
+def test_other_columns_are_not_taken(column):
+    assert categorical_codes(column, SIZE) is None
+
+
+@pytest.mark.parametrize("rows", [2, 2**20])
+@pytest.mark.parametrize("index", ["int8", "int16", "int32"])
+@pytest.mark.parametrize("kind", ["Enum", "Categorical", "String"])
+def test_dictionaries_as_series(kind, index, rows, monkeypatch):
+    monkeypatch.setattr("mdrr.polars_columns._ROWS", rows)
+    places = pa.array([2, 0, None, 1, 2], index)
+    made = labelled("size", pa.DictionaryArray.from_arrays(places, ["s", "m", "l"]), kind)
+    assert made.name == "size"
+    assert made.to_list() == ["l", "s", None, "m", "l"]
+    assert made.dtype == (pl.Enum(["s", "m", "l"]) if kind == "Enum" else getattr(pl, kind))
+    assert not any(made.flags.values())
+    none = labelled("size", pa.DictionaryArray.from_arrays(pa.array([], index), ["s"]), kind)
+    assert none.to_list() == []
+    assert none.dtype == (pl.Enum(["s"]) if kind == "Enum" else getattr(pl, kind))
