@@ -96,16 +96,26 @@ def test_other_columns_are_not_taken(column):
 
 
 @pytest.mark.parametrize("rows", [2, 2**20])
-@pytest.mark.parametrize("index", ["int8", "int16", "int32"])
-@pytest.mark.parametrize("kind", ["Enum", "Categorical", "String"])
-def test_dictionaries_as_series(kind, index, rows, monkeypatch):
+@pytest.mark.parametrize("codes", ["uint8", "uint16", "int8", "int64"])
+@pytest.mark.parametrize("kind", ["Enum", "Categorical", None])
+def test_codes_as_series_of_labels(kind, codes, rows, monkeypatch):
     monkeypatch.setattr("mdrr.polars_columns._ROWS", rows)
-    places = pa.array([2, 0, None, 1, 2], index)
-    made = labelled("size", pa.DictionaryArray.from_arrays(places, ["s", "m", "l"]), kind)
-    assert made.name == "size"
-    assert made.to_list() == ["l", "s", None, "m", "l"]
-    assert made.dtype == (pl.Enum(["s", "m", "l"]) if kind == "Enum" else getattr(pl, kind))
-    assert not any(made.flags.values())
-    none = labelled("size", pa.DictionaryArray.from_arrays(pa.array([], index), ["s"]), kind)
-    assert none.to_list() == []
-    assert none.dtype == (pl.Enum(["s"]) if kind == "Enum" else getattr(pl, kind))
+    wanted = {"Enum": pl.Enum(["s", "m", "l"]), "Categorical": pl.Categorical, None: pl.String}
+    for places in ([2, 0, 1, 2, 2], [], [2, -1, 1] if codes.startswith("i") else [0]):
+        made = labelled("size", np.array(places, codes), SIZE, kind)
+        assert made.name == "size"
+        assert made.dtype == wanted[kind]
+        assert made.to_list() == [SIZE.categories[i] if i >= 0 else None for i in places]
+        assert len(made) < 2 or not any(made.flags.values())
+
+
+def test_codes_as_other_labels_and_as_numbers():
+    codes = np.array([1, -1, 0])
+    rooms = labelled("rooms", codes, Attribute("rooms", (1, 300)), None)
+    assert (rooms.dtype, rooms.to_list()) == (pl.Int64, [300, None, 1])
+    owns = labelled("owns", codes, Attribute("owns", (False, True)), None)
+    assert (owns.dtype, owns.to_list()) == (pl.Boolean, [True, None, False])
+    for kind in (np.int64, np.uint16):
+        numbers = labelled("n", np.array([7, 3], kind), None, None)
+        assert (numbers.dtype, numbers.to_list()) == (pl.Int64, [7, 3])
+    assert labelled("n", np.array([2**40, -1]), None, None).to_list() == [2**40, None]

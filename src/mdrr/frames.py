@@ -37,7 +37,15 @@ from mdrr.labels import (
 )
 from mdrr.polars_columns import labelled
 from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
-from mdrr.report_frames import FINGERPRINT, report_codes, report_names, report_table, text_columns
+from mdrr.report_frames import (
+    FINGERPRINT,
+    report_arrays,
+    report_codes,
+    report_columns,
+    report_names,
+    report_table,
+    text_columns,
+)
 from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
@@ -94,22 +102,26 @@ def randomize(
         return spark.randomize(people, design, source)
     people = people if is_reader(people) else wrap(people)
     domain, streamed = design.domain, in_batches(people, design.domain.names)
-    kinds = dictionary_kinds(people)
-    dictionaries = set(kinds)
+    kinds, polars = dictionary_kinds(people), is_polars(people)
+    # Text of a relation is text again, and small until then.
+    dictionaries = kinds.keys() | (text_columns(design) if is_relation(people) else ())
 
     def reported(frame: Any) -> Any:
         reports = randomize_codes(encode(frame, domain), design, source)
+        if polars:
+            return _polars(reports, design, kinds)
         return report_table(reports, design, dictionaries)
 
-    if is_relation(people) or is_polars(people):  # text is text again there, and small until then
-        dictionaries |= text_columns(design)
     if streamed is None:
-        return _like(people, reported(people), kinds, design, keep_index)
-    tables = each_batch(streamed, reported)
+        made = reported(people)
+        return made if polars else _like(people, made, design, keep_index)
+    parts = each_batch(streamed, reported)
     if is_reader(people):
-        return as_reader(tables)
-    table = require("pyarrow", "frames").concat_tables(tables)
-    return _like(people, table, kinds, design, keep_index)
+        return as_reader(parts)
+    if polars:
+        return require("polars", "frames").concat(parts).lazy()
+    table = require("pyarrow", "frames").concat_tables(parts)
+    return _like(people, table, design, keep_index)
 
 
 def tally(
@@ -212,17 +224,17 @@ def _occurring(column: Any, name: str) -> Attribute:
     return Attribute(name, tuple(sorted(labels)))
 
 
-def _polars(table: Any, kinds: Mapping[str, str]) -> Any:
-    """A PyArrow table as a Polars frame; dictionaries as of a kind by name, else as text."""
-    pl, pa = require("polars", "frames"), require("pyarrow", "frames")
+def _polars(reports: Reports, design: Design, kinds: Mapping[str, str]) -> Any:
+    """Reports as a Polars frame; text as an Enum or a Categorical where the people have one."""
+    columns = report_arrays(reports, design)
 
-    def series(name: str) -> Any:
-        column = as_arrow(table[name], name)
-        if not pa.types.is_dictionary(column.type):
-            return pl.Series(name, column)
-        return labelled(name, column, kinds.get(name, "String"))
+    def series(column: tuple[str, Attribute | None]) -> Any:
+        name, attribute = column
+        return labelled(name, columns[name], attribute, kinds.get(name))
 
-    return pl.DataFrame(_side_by_side(series, table.column_names, table.num_rows <= AT_ONCE))
+    wanted = list(report_columns(design).items())
+    frame = _side_by_side(series, wanted, reports.n <= AT_ONCE)
+    return require("polars", "frames").DataFrame(frame)
 
 
 def _pandas(table: Any) -> Any:
@@ -259,20 +271,14 @@ def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool)
     return list(threads().map(work, columns))
 
 
-def _like(
-    people: Any, table: Any, kinds: Mapping[str, str], design: Design, keep_index: bool
-) -> Any:
+def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
     """A PyArrow table as the kind of frame the people came in, which narwhals has wrapped."""
-    native = people.to_native()
     if is_relation(people):
         return require("duckdb", "duckdb").from_arrow(table)
-    if people.implementation.is_polars():
-        frame = _polars(table, kinds)
-        return frame.lazy() if hasattr(native, "collect") else frame
     if not people.implementation.is_pandas():
         return table
     frame = _pandas(table)
     if keep_index:
-        frame.index = native.index
+        frame.index = people.to_native().index
     frame.attrs[FINGERPRINT] = design.fingerprint
     return frame

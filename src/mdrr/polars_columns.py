@@ -16,7 +16,6 @@ from mdrr.counting import recoded
 from mdrr.domain import Attribute
 from mdrr.randomizer import Codes, smallest_unsigned
 
-_UNSIGNED = {8: "uint8", 16: "uint16", 32: "uint32"}
 _MOST_PLACES = 2**16
 """The most places of a table by which codes are looked up."""
 _ROWS = 1 << 20
@@ -47,15 +46,19 @@ def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
     return recoded(column.to_physical().to_numpy(), table, size)
 
 
-def labelled(name: str, dictionary: Any, kind: str) -> Any:
-    """An Arrow dictionary of text as a Polars series: an `"Enum"`, a `"Categorical"`, a `"String"`.
+def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | None) -> Any:
+    """Codes as a Polars series of labels, null where a code is negative; of none, the numbers.
 
-    An Enum has the dictionary's words.
+    `kind` is `"Enum"` or `"Categorical"` if text is to be one. An Enum has the attribute's labels.
     """
-    pl, indices = require("polars", "frames"), dictionary.indices
-    words = tuple(dictionary.dictionary.to_pylist())
-    labels = _enum(words) if kind == "Enum" else pl.Series(words, dtype=getattr(pl, kind))
-    places = pl.Series(indices.view(_UNSIGNED[indices.type.bit_width]))
+    pl = require("polars", "frames")
+    places = pl.Series(codes)
+    if codes.dtype.kind == "i":
+        places = places.cast(pl.UInt64, strict=False)
+    if attribute is None:
+        return places.cast(pl.Int64).alias(name)
+    words = attribute.categories
+    labels = _enum(words) if kind == "Enum" else pl.Series(words, dtype=kind and pl.Categorical)
     if len(places) <= _ROWS:
         return labels[places].alias(name)
     starts = range(0, len(places), _ROWS)

@@ -102,7 +102,7 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
     """
     pa = require("pyarrow", "frames")
     wanted = report_columns(design)
-    columns = _in_order(reports, design) or _placed(reports, design)
+    columns = report_arrays(reports, design)
     fields = {
         name: decode_column(columns[name], a, dictionary=name in dictionaries)
         if a
@@ -110,6 +110,11 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
         for name, a in wanted.items()
     }
     return pa.table(fields).replace_schema_metadata({FINGERPRINT: design.fingerprint})
+
+
+def report_arrays(reports: Reports, design: Design) -> dict[str, Codes]:
+    """The columns of a frame of reports as codes in the people's order; −1 where there is none."""
+    return _in_order(reports, design) or _placed(reports, design)
 
 
 def _in_order(reports: Reports, design: Design) -> dict[str, Codes] | None:
