@@ -522,3 +522,6 @@ def test_pandas_categoricals_in_slices_keep_their_rows():
     sent = randomize(people, exact(ORDER), keep_index=True)
     assert sent["v"].tolist() == ["b", "c", "a"]
     assert list(sent.index) == [3, 1, 0]
+    people.index = ["to_arrow", "dtype", "type"]
+    assert randomize(people, exact(ORDER))["v"].tolist() == ["b", "c", "a"]
+    assert randomize(people.astype(object), exact(ORDER))["v"].tolist() == ["b", "c", "a"]

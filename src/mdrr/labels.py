@@ -174,10 +174,10 @@ def as_arrow(column: Any, name: str) -> Any:
 def _arrow_of(column: Any) -> Any:
     """A column in Arrow's form; of a categorical of pandas with no nulls, no row is looked at."""
     pa = require("pyarrow", "frames")
-    if hasattr(column, "to_arrow"):
-        return column.to_arrow()
     if isinstance(column, pa.Array | pa.ChunkedArray):
         return column
+    if hasattr(type(column), "to_arrow"):  # a series of pandas has attributes by its index, too
+        return column.to_arrow()
     codes = getattr(column.array, "codes", None)
     if codes is None or codes.min(initial=0) < 0:
         return require("narwhals", "frames").from_native(column, series_only=True).to_arrow()
@@ -259,7 +259,7 @@ def is_coded(column: Any) -> bool:
 
     There, labels of all columns are numbered together, so that each code must be looked up.
     """
-    kind = getattr(column, "type", None) or column.dtype
+    kind = column.dtype if hasattr(column, "dtype") else column.type
     return type(kind).__name__ in ("CategoricalDtype", "DictionaryType")
 
 

@@ -54,7 +54,7 @@ def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | N
     pl = require("polars", "frames")
     places = pl.Series(codes)
     if codes.dtype.kind == "i":
-        places = places.cast(pl.UInt64, strict=False)
+        places = places.cast(pl.UInt32 if attribute else pl.UInt64, strict=False)
     if attribute is None:
         return places.cast(pl.Int64).alias(name)
     words = attribute.categories

@@ -30,6 +30,7 @@ from mdrr.labels import (
     read_frame,
     wrap,
 )
+from mdrr.polars_columns import categorical_codes
 from mdrr.randomizer import Batch, Codes, Reports, cells_of
 from mdrr.response import check_fingerprint
 
@@ -174,8 +175,11 @@ def text_columns(design: Design) -> set[str]:
 def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
     """A column of reported labels as codes, or of codes; −1 where there is none."""
     pa = require("pyarrow", "frames")
+    found = None if attribute is None else categorical_codes(column, attribute)
+    if found is not None:
+        return found
+    arrow = as_arrow(column, name)
     if attribute is None:
-        arrow = as_arrow(column, name)
         if pa.types.is_dictionary(arrow.type):
             arrow = arrow.dictionary_decode()
         try:
@@ -183,9 +187,8 @@ def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise TallyError(f"the column {name!r} must hold whole numbers") from None
         return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
-    codes = encode_column(column, attribute, nulls=True)
-    numeric = attribute.kind == "numeric" and is_number(as_arrow(column, name).type)
-    if numeric and (codes >= 0).any():
+    codes = encode_column(arrow, attribute, nulls=True)
+    if attribute.kind == "numeric" and is_number(arrow.type) and (codes >= 0).any():
         raise TallyError(
             f"the column {name!r} holds numbers, but reports hold bins, such as "
             f"{attribute.categories[0]!r}. These look like true answers: randomize them first"
