@@ -13,7 +13,7 @@ import numpy as np
 
 from mdrr.columns import require
 from mdrr.counting import recoded
-from mdrr.domain import Attribute
+from mdrr.domain import Attribute, Label
 from mdrr.randomizer import Codes, smallest_unsigned
 
 _MOST_PLACES = 2**16
@@ -38,12 +38,25 @@ def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
     labels: Any = getattr(kind, "categories", None)
     if not hasattr(labels, "__getitem__") or column.null_count():  # older versions list no labels
         return None
-    code_of = {labels[word]: c for c, word in enumerate(attribute.categories) if word in labels}
+    place_of = {code: _place(word, labels) for code, word in enumerate(attribute.categories)}
+    code_of = {place: code for code, place in place_of.items() if place is not None}
     if not code_of or max(code_of) >= _MOST_PLACES:
         return None
     table = np.full(max(code_of) + 2, size, smallest_unsigned(size + 1))
     table[list(code_of)] = list(code_of.values())
     return recoded(column.to_physical().to_numpy(), table, size)
+
+
+def _place(word: Label, labels: Any) -> int | None:
+    """A word's number among Polars' labels, if it is one; `word in labels` may never end.
+
+    In older versions, labels say None of a word they lack, and to look through them has no end.
+    """
+    try:
+        place: int | None = labels[word]
+    except KeyError:
+        return None
+    return place
 
 
 def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | None) -> Any:
