@@ -1,11 +1,12 @@
 """The paper's protocols: ε equivalence Σ ε_A, and budgets that are never exceeded."""
 
 import math
+import re
 from collections import Counter
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mdrr.domain import Attribute, Domain
@@ -155,9 +156,49 @@ def test_budgets_never_add_up_to_more_than_the_whole():
 
 def test_the_smallest_and_largest_budget_that_can_be_sampled():
     assert p_of(LEAST_EPSILON, (2,)) > 0
-    assert p_of(34.0, (2,)) < 1
-    with pytest.raises(MatrixError, match="48 random bits"):
-        p_of(34.5, (2,))
+    assert p_of(33.2, (2,)) < 1
+    with pytest.raises(MatrixError, match=r"48 random bits a draw; choose ε of at most 33\.2$"):
+        p_of(33.3, (2,))
+
+
+def limit_of(make) -> float:
+    """The ε that the error of too large a one tells to choose."""
+    with pytest.raises(MatrixError, match="needs more than 48 random bits a draw") as error:
+        make(1e5)
+    return float(re.search(r"choose ε (?:of at most|below) ([\d.]+)$", str(error.value))[1])
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(sizes=st.lists(st.integers(2, 3000), min_size=2, max_size=4))
+@example(sizes=[2, 300])
+@example(sizes=[300, 2, 2])
+@example(sizes=[3000] * 4)
+def test_the_largest_epsilon_that_an_error_names_can_be_had_and_little_more(sizes):
+    """Unequal sizes spend unequally: the largest attribute or cluster is the first at its limit."""
+    domain = domain_of(*sizes)
+    pairs = [list(domain.names[:2]), *([name] for name in domain.names[2:])]
+    for make in (
+        lambda epsilon: independent(domain, epsilon=epsilon),
+        lambda epsilon: clustered(domain, pairs, epsilon=epsilon),
+        lambda epsilon: joint(domain, epsilon=epsilon),
+    ):
+        limit = limit_of(make)
+        assert make(limit).epsilon <= limit
+        with pytest.raises(MatrixError, match="choose ε of at most"):
+            make(limit + 0.11)
+    assert limit_of(lambda epsilon: sampled(domain, 1, epsilon=epsilon)) == 33
+
+
+@pytest.mark.parametrize("sizes", [(2, 300), (40, 3, 3)])
+def test_so_it_can_with_banded_matrices(sizes):
+    names = [f"a{i}" for i in range(len(sizes))]
+    every = zip(names, sizes, strict=True)
+    domain = Domain(tuple(Attribute(n, tuple(range(r)), kind="ordinal") for n, r in every))
+    limit = limit_of(lambda epsilon: independent(domain, epsilon=epsilon, ordered="banded"))
+    assert independent(domain, epsilon=limit, ordered="banded").epsilon <= limit
+    with pytest.raises(MatrixError, match=r"a draw; choose ε of at most 33\.2"):
+        independent(domain, epsilon=dict.fromkeys(names, 33.5), ordered="banded")
+    independent(domain, epsilon=dict.fromkeys(names, 33.2), ordered="banded")
 
 
 def test_subsets_are_numbered_in_lexicographic_order():
@@ -196,7 +237,7 @@ def test_sampled_is_balanced_also_when_it_cannot_use_every_subset(m, size):
         (lambda: independent(D, epsilon=-1), MatrixError, "ε=-1 must be a positive"),
         (lambda: independent(D, epsilon=math.nan), MatrixError, "ε=nan"),
         (lambda: independent(D, epsilon=math.inf), MatrixError, "ε=inf"),
-        (lambda: independent(D, epsilon=1e6), MatrixError, "choose ε below 66"),
+        (lambda: independent(D, epsilon=1e6), MatrixError, "choose ε of at most 66"),
         (lambda: independent(D, epsilon=67.0), MatrixError, "48 random bits"),
         (lambda: joint(D, epsilon=40.0), MatrixError, "48 random bits"),
         (lambda: joint(D, epsilon=1e6), MatrixError, "48 random bits"),

@@ -15,10 +15,11 @@ from numbers import Integral
 from typing import Any, Literal
 
 from mdrr.design import Cluster, Design, Questionnaire
+from mdrr.display import counted
 from mdrr.domain import Domain, known
 from mdrr.errors import DesignError, MatrixError, is_number
 from mdrr.matrix import Matrix, Public, banded_matrix, constant_matrix, subset_matrix
-from mdrr.matrix.protocol import LEAST_EPSILON
+from mdrr.matrix.protocol import LEAST_EPSILON, most_epsilon, shown_below
 
 MAX_CELLS, MIN_DEPENDENCE = 100, 0.1
 """Algorithm 1's thresholds for RR-Clusters, unless others are given."""
@@ -43,24 +44,43 @@ def p_of(epsilon: float, shape: Sequence[int]) -> float:
     >>> round(p_of(epsilon_of(0.3, 4) + epsilon_of(0.3, 9), (4, 9)), 12)
     0.3
     """
+    return 1 / (1 + math.exp(-_odds_of(epsilon, [(r,) for r in shape])))
+
+
+def _odds_of(epsilon: float, groups: Sequence[Sequence[int]]) -> float:
+    """ln(p/(1−p)) of the p that spends ε on groups of attributes, given by their sizes.
+
+    If a group of r cells would then spend more than 48 random bits can, ln(2^48 − r + 1), the error
+    says what all groups can spend together.
+    """
     if not (is_number(epsilon) and epsilon > 0):
         raise MatrixError(f"ε={epsilon!r} must be a positive number")
     epsilon = float(epsilon)  # a narrower one would round what is spent
     if epsilon < LEAST_EPSILON:
         raise MatrixError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
-    if epsilon > 34 * len(shape):  # ln 2^48 = 33.3 an attribute
-        raise MatrixError(
-            f"ε={epsilon} over {len(shape)} attributes needs more than 48 random bits a draw; "
-            f"choose ε below {33 * len(shape)}"
-        )
 
     from scipy.optimize import brentq  # slow to load, and few programs that import this need it
 
-    def excess(odds: float) -> float:
-        return sum(math.log1p(math.exp(odds) * r) for r in shape) - epsilon
+    shape = [size for group in groups for size in group]
+    limits = [(group, most_epsilon(math.prod(group))) for group in groups]
+    limits = [(group, most) for group, most in limits if most > 0]  # others have no matrix at all
 
-    odds = brentq(excess, -750.0, 50.0, xtol=1e-14, rtol=1e-14)
-    return 1 / (1 + math.exp(-odds))
+    def spent(odds: float, sizes: Sequence[int]) -> float:
+        return sum(math.log1p(math.exp(odds) * r) for r in sizes)
+
+    def solved(budget: float, sizes: Sequence[int]) -> float:
+        return float(
+            brentq(lambda at: spent(at, sizes) - budget, -750.0, 50.0, xtol=1e-14, rtol=1e-14)
+        )
+
+    odds = solved(epsilon, shape) if epsilon < spent(50.0, shape) else 50.0
+    if any(spent(odds, group) > most for group, most in limits):
+        least = min(solved(most, group) for group, most in limits)
+        raise MatrixError(
+            f"ε={epsilon:g} over {counted(len(shape), 'attribute')} needs more than 48 random bits "
+            f"a draw; choose ε of at most {shown_below(spent(least, shape))}"
+        )
+    return odds
 
 
 def independent(
@@ -164,10 +184,13 @@ def _budgets(
     domain: Domain, groups: list[tuple[str, ...]], p: float | None, epsilon: float | None
 ) -> list[float]:
     """What each group of attributes spends: never more than ε together, if that is given."""
-    share = p_of(epsilon, domain.shape) if epsilon is not None else p
-    assert share is not None
-    budgets = [sum(epsilon_of(share, domain.attribute(n).size) for n in names) for names in groups]
-    over = 0.0 if epsilon is None else max(math.fsum(budgets) - float(epsilon), 0.0)
+    sizes = [[domain.attribute(name).size for name in names] for names in groups]
+    if epsilon is None:
+        assert p is not None
+        return [sum(epsilon_of(p, size) for size in each) for each in sizes]
+    odds = math.exp(_odds_of(epsilon, sizes))
+    budgets = [sum(math.log1p(odds * size) for size in each) for each in sizes]
+    over = max(math.fsum(budgets) - float(epsilon), 0.0)
     return [budget - over for budget in budgets]
 
 

@@ -206,7 +206,8 @@ def test_a_matrix_comes_back_from_its_fields():
         (lambda: constant_matrix(2, epsilon=-1.0), "Choose ε > 0"),
         (lambda: constant_matrix(2, epsilon=math.nan), "ε=nan is not a finite number"),
         (lambda: constant_matrix(2, epsilon=math.inf), "ε=inf is not a finite number"),
-        (lambda: constant_matrix(2, epsilon=34.0), "more than 48 random bits a draw"),
+        (lambda: constant_matrix(2, epsilon=34.0), "a draw; choose ε of at most 33.2"),
+        (lambda: constant_matrix(2**47, epsilon=34.0), "random bits a draw; split them"),
         (lambda: constant_matrix(2, epsilon=1000.0), "choose ε below 33"),
         (lambda: constant_matrix(2, p=1 - 1e-16), "more than 48 random bits a draw"),
         (lambda: constant_matrix(2**40, epsilon=1e-9), "leaves no signal"),
@@ -258,13 +259,17 @@ def test_one_unit_of_noise_is_enough_and_less_is_refused():
         constant_matrix(cells, p=0.99902344)
 
 
-def test_the_largest_epsilon_that_is_advised_is_about_the_largest():
-    with pytest.raises(MatrixError, match="about") as refused:
-        constant_matrix(1000, epsilon=40.0)
+@pytest.mark.parametrize("cells", [2, 1000, 2**40, 2**47 - 1])
+def test_the_largest_epsilon_that_is_advised_can_be_had_and_little_more(cells):
+    with pytest.raises(MatrixError, match="of at most") as refused:
+        constant_matrix(cells, epsilon=40.0)
     largest = float(str(refused.value).rpartition(" ")[2])
-    assert constant_matrix(1000, epsilon=largest - 0.1).off > 0
-    with pytest.raises(MatrixError):
-        constant_matrix(1000, epsilon=largest + 0.1)
+    assert constant_matrix(cells, epsilon=largest).off > 0
+    with pytest.raises(MatrixError, match="48 random bits"):
+        constant_matrix(cells, epsilon=largest + 0.11)
+
+
+def test_of_too_many_cells_no_epsilon_is_advised():
     for cells in (2**48, 2**48 + 5):
         with pytest.raises(MatrixError, match=r"; split them$"):
             constant_matrix(cells, epsilon=1.0)

@@ -17,7 +17,6 @@ import numpy as np
 
 from mdrr.errors import MatrixError, is_number
 from mdrr.matrix.protocol import (
-    TOTALS,
     Array,
     Codes,
     check_integers,
@@ -25,7 +24,9 @@ from mdrr.matrix.protocol import (
     fine_total,
     from_dict,
     log_ratio,
+    most_epsilon,
     odds_below,
+    shown_below,
     to_dict,
 )
 
@@ -163,8 +164,8 @@ def constant_matrix(
         asked, share = f"ε={epsilon}", 1 / (odds_below(epsilon) + cells - 1)
     total = fine_total(share, (1 - cells * share) / cells)
     if total * share < 1:
-        most = TOTALS[-1] - cells + 1
-        advice = f"the largest ε here is about {math.log(most):.1f}" if most > 1 else "split them"
+        most = most_epsilon(cells)
+        advice = f"choose ε of at most {shown_below(most)}" if most > 0 else "split them"
         raise MatrixError(
             f"{asked} over {cells:,} cells needs more than 48 random bits a draw; {advice}"
         )

@@ -129,6 +129,28 @@ def odds_below(epsilon: float) -> Fraction:
     return Fraction(math.nextafter(math.exp(epsilon) * (1 - 2**-51), 0))
 
 
+def most_epsilon(codes: int, raised: int = 1) -> float:
+    """The largest ε that 48 random bits give, with `raised` codes as likely as the true one.
+
+    The least weight is 1, and the raised ones share what the others leave: ln((D − s + k)/k). 0 if
+    the codes are so many that rounding a weight up would leave nothing for the truth.
+
+    >>> round(most_epsilon(2), 2), most_epsilon(2**47)
+    (33.27, 0.0)
+    """
+    left = TOTALS[-1] - codes + raised
+    return math.log(left / raised) if 2 * codes < TOTALS[-1] else 0.0
+
+
+def shown_below(epsilon: float) -> str:
+    """An ε for people to type: rounded down, so that it is not too large.
+
+    >>> shown_below(33.27), shown_below(66.0)
+    ('33.2', '65.9')
+    """
+    return f"{math.ceil(10 * epsilon - 1) / 10:g}"
+
+
 def fine_total(*shares: Fraction) -> int:
     """The smallest D on which each share of it is 1024 units or more, else the largest D.
 

@@ -23,7 +23,9 @@ from mdrr.matrix.protocol import (
     check_total,
     fine_total,
     log_ratio,
+    most_epsilon,
     odds_below,
+    shown_below,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +124,10 @@ def raised_matrix(make: Callable[[int, int], Made], codes: int, size: int, wante
     share = 1 / (size * odds + codes - size)
     total = fine_total(share / size, (1 - codes * share) / codes)
     if total * share < 1:
-        raise MatrixError(f"ε={wanted} over {codes} codes needs more than 48 random bits a draw")
+        raise MatrixError(
+            f"ε={wanted} over {codes} codes needs more than 48 random bits a draw; "
+            f"choose ε of at most {shown_below(most_epsilon(codes, size))}"
+        )
     low = math.ceil(total * share)
     while (found := make(low, total)).epsilon > wanted:
         low += 1
