@@ -15,6 +15,7 @@ from scipy.stats.contingency import association
 from mdrr.datasets import adult, adult_domain
 from mdrr.dependence import Dependences, dependences, from_codes, from_tables
 from mdrr.dependence.association import cramers_v, debiased, measured, pearson
+from mdrr.dependence.chance import Chance
 from mdrr.dependence.noise import NoisyTable, noisy_pair
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
@@ -554,18 +555,159 @@ def test_of_an_attribute_that_all_report_alike_no_dependence_is_known():
     assert not found.clear[0, 1]
 
 
-@pytest.mark.parametrize("kind", ["nominal", "ordinal"])
-@pytest.mark.parametrize(("n", "share", "epsilon"), [(3000, 0.02, 16.0), (1000, 0.03, 12.0)])
-def test_a_combination_that_nobody_has_by_chance_is_no_dependence(kind, n, share, epsilon):
-    """Two rare answers seldom meet. By the noise that reports show a third of such pairs was clear.
+def sizes_of(design) -> tuple[int, int]:
+    return tuple(design.domain.attribute(name).size for name in "ab")
 
-    Each of 40 pairs is called clear with probability 2.5 %: more than six are in 1 of 10,000 runs.
+
+def rare(sizes, share):
+    """Both attributes' distributions: all categories but the first have this share."""
+    return [np.array([1 - share * (size - 1), *[share] * (size - 1)]) for size in sizes]
+
+
+def clear_of(design, joint, n, surveys, measure="auto") -> int:
+    """Of so many surveys of n people, in how many the pair a, b is clear."""
+    found = 0
+    for seed in range(surveys):
+        codes = records(joint, n, [seed, n])
+        reports = randomize_codes(codes, design, SeededSource(f"clear {seed}"))
+        tally = tally_codes(reports, design)
+        found += bool(dependences(tally, design, measure=measure, attributes="ab").clear[0, 1])
+    return found
+
+
+PAIR, WIDE = domain_of(2, 2), domain_of(4, 5)
+ORDERED = Domain(tuple(Attribute(name, ("no", "yes"), kind="ordinal") for name in "ab"))
+TOGETHER = [["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("design", "n", "share"),
+    [
+        (independent(PAIR, epsilon=16.0), 3000, 0.02),
+        (independent(ORDERED, epsilon=12.0), 1000, 0.03),
+        (independent(PAIR, epsilon=8.0), 1000, 0.02),
+        (independent(ORDERED, epsilon=8.0), 1000, 0.02),
+        (independent(PAIR, epsilon=8.0), 1000, 0.005),
+        (clustered(PAIR, TOGETHER, epsilon=8.0), 1000, 0.005),
+        (clustered(PAIR, TOGETHER, epsilon=1.0), 10, 0.5),
+        (independent(WIDE, epsilon=16.0), 1000, 0.01),
+        (clustered(WIDE, TOGETHER, epsilon=8.0), 100, 0.005),
+        (sampled(domain_of(2, 2, 2), 2, epsilon=8.0), 3000, 0.005),
+    ],
+)
+def test_independent_answers_are_seldom_called_dependent_however_few_people_gave_them(
+    design, n, share
+):
+    """More than 15 of 200 surveys are once in 10,000 times, if 2.5 % are.
+
+    By the noise that the reports themselves show, 43 to 114 of most of these were.
     """
-    domain = Domain(tuple(Attribute(name, ("no", "yes"), kind=kind) for name in "ab"))
-    design, clear = independent(domain, epsilon=epsilon), 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        codes = [(rng.random(n) < share).astype(np.uint8) for _ in "ab"]
-        reports = randomize_codes(codes, design, SeededSource(f"rare {seed}"))
-        clear += bool(dependences(tally_codes(reports, design), design).clear[0, 1])
-    assert clear <= 6
+    joint = np.outer(*rare(sizes_of(design), share))
+    if len(design.domain) == 3:
+        joint = joint[..., None] * np.array([0.5, 0.5])
+    assert clear_of(design, joint, n, 200) <= misses_allowed(200, 0.025) == 15
+
+
+@pytest.mark.parametrize(
+    "design", [independent(PAIR, epsilon=16.0), independent(WIDE, epsilon=16.0)]
+)
+def test_a_dependence_among_few_people_is_found(design):
+    """100 people, of whom those with a rare answer (2 %) nearly all give the other one too.
+
+    At least two people give both rare answers with probability 0.54, or more if there are more
+    categories: fewer than 30 of 100 surveys show it once in a million times. 1 and 10 did.
+    """
+    rows, columns = rare(sizes_of(design), 0.02)
+    copied = np.zeros((len(rows), len(columns)))
+    np.fill_diagonal(copied, np.minimum(rows, columns[: len(rows)]))
+    copied[0] += columns - copied.sum(axis=0)
+    copied[0, 0] += 1 - copied.sum()
+    joint = 0.9 * copied + 0.1 * np.outer(rows, columns)
+    assert clear_of(design, joint / joint.sum(), 100, 100) >= 30
+
+
+@pytest.mark.parametrize(
+    "design", [independent(CHAIN, p=0.6), clustered(CHAIN, [["a", "c"], ["b"]], epsilon=4.0)]
+)
+def test_apart_the_noise_of_independent_answers_is_that_of_the_margins(design):
+    """Cov(gap) = S₁ ⊗ S₂/n, whatever the dependence that the reports show: exact, to rounding."""
+    tally = reported(records(chain(0.6), 500, 2), design, 2)
+    table = noisy_pair(tally, design, "a", "b")
+    (view,) = table.found.views
+    covariances = []
+    for axis, codes in zip(view.axes, (view.reported.sum(1), view.reported.sum(0)), strict=True):
+        scores = axis.scores - (axis.scores @ codes)[:, None]
+        covariances.append((scores * codes) @ scores.T)
+    noise = Chance(table).noise.reshape(9, -1)
+    wanted = np.kron(*covariances) / 500
+    np.testing.assert_allclose(noise @ noise.T, wanted, atol=1e-10 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    "design", [clustered(CHAIN, [["b", "a"], ["c"]], p=0.5), sampled(CHAIN, 2, epsilon=3.0)]
+)
+def test_together_it_is_what_independent_answers_have(design):
+    """200,000 people whose answers are independent: what they report tells the same noise.
+
+    A variance of codes of which 1 % or more are reported is known to z·√(1/2000) or better.
+    """
+    truth = np.einsum("a,b,c->abc", *([np.array([0.5, 0.3, 0.2])] * 3))
+    table = noisy_pair(reported(records(truth, 200_000, 5), design, 5), design, "a", "b")
+    found = (Chance(table).noise ** 2).sum(axis=-1)
+    shown = (table.moved(table.noise) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(found, shown, rtol=z() * math.sqrt(1 / 2000))
+
+
+def test_the_deviance_of_a_rare_combination_is_that_of_a_poisson_count():
+    """Of 100,000 people 50 and 100 gave two rare answers: 0.05 are expected to give both.
+
+    Pearson's χ² of x such people is (x − m)²/m, their deviance 2·(x·ln(x/m) − x + m). A binomial
+    differs from a Poisson count by shares of 0.001, and ε = 60 hardly randomizes.
+    """
+    design, n, m = independent(PAIR, epsilon=60.0), 100_000, 0.05
+    for x in (1, 2, 3):
+        codes = [np.zeros(n, int), np.zeros(n, int)]
+        codes[0][:50] = 1
+        codes[1][50 - x : 150 - x] = 1
+        table = noisy_pair(tally_codes([codes], design), design, "a", "b")
+        wanted = 2 * (x * math.log(x / m) - x + m) / ((x - m) ** 2 / m)
+        assert Chance(table).excess(table.gap) == pytest.approx(wanted, rel=0.01)
+
+
+def test_normal_noise_has_the_usual_deviance():
+    """50,000 people in cells of a ninth: skewness changes the deviance by about 1/√5000 of it."""
+    design = independent(CHAIN, p=0.7)
+    truth = np.full((3, 3, 3), 1 / 27)
+    table = noisy_pair(reported(records(truth, 50_000, 1), design, 1), design, "a", "b")
+    assert 0.95 < Chance(table).excess(table.gap) <= 1
+
+
+@pytest.mark.parametrize(
+    "design", [independent(WIDE, epsilon=12.0), independent(domain_of(2, 3), epsilon=3.0)]
+)
+def test_surveys_are_drawn_with_the_same_margins_and_the_noise_of_independence(design):
+    """4,000 surveys: means stray by sd/√4000, variances by a factor √(k/4000) for kurtosis k + 1.
+
+    Given the margins the variance is n/(n − 1) times S₁ ⊗ S₂/n. Cells of few people have a
+    kurtosis of up to about 1/(expected count); those where 0.5 or more are expected are compared.
+    """
+    n, draws = 400, 4000
+    joint = np.outer(*rare(sizes_of(design), 0.1))
+    table = noisy_pair(reported(records(joint, n, 3), design, 3), design, "a", "b")
+    chance = Chance(table)
+    gaps = chance.drawn(draws)
+    for axis in (1, 2):
+        np.testing.assert_allclose(gaps.sum(axis=axis), 0, atol=1e-9)
+    variances = (chance.noise**2).sum(axis=-1) * n / (n - 1)
+    assert (np.abs(gaps.mean(axis=0)) < z() * np.sqrt(variances / draws)).all()
+    assert chance.likely[0].min() * n > 0.5
+    np.testing.assert_allclose(gaps.var(axis=0), variances, rtol=z() * math.sqrt((2 + 2) / draws))
+
+
+def test_if_no_share_but_one_can_be_seen_the_dependence_may_be_anything():
+    """Fewer people report 'yes' than randomization alone would make: its share is not above 0."""
+    design = clustered(PAIR, TOGETHER, epsilon=3.0)
+    cells = np.repeat([0, 1, 2, 3], [970, 10, 10, 10])
+    found = dependences(tally_codes([[cells]], design), design)
+    assert (found.low[0, 1], found.high[0, 1]) == (0, 1)
+    assert not found.clear[0, 1]

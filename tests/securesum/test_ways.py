@@ -9,6 +9,7 @@ import pytest
 
 import mdrr
 from mdrr.dependence import from_codes
+from mdrr.dependence.association import cramers_v
 from mdrr.errors import MdrrError
 from mdrr.securesum import ways
 from mdrr.securesum.question import Question
@@ -157,25 +158,29 @@ def test_of_few_people_randomized_pairs_say_nothing_sure(p: float) -> None:
 
 
 def test_twenty_people_are_the_fewest_for_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 150 independent pairs 2.5 % should look dependent; more than 24 at 5 %: once in 10^6.
+    """Of 150 independent pairs 2.5 % should look dependent; more than 13 do once in 10,000 times.
 
-    Without the limit more than a quarter of those of three people would.
+    Without the limit no more do. But intervals of three people end below a strong dependence in a
+    fifth of the surveys: in 12 or fewer of 150 once in 10,000 times.
     """
     domain = mdrr.Domain((mdrr.Attribute("a", ("x", "y")), mdrr.Attribute("b", ("u", "v", "w"))))
     question, rng = Question.randomized(domain, epsilon=2.0), np.random.default_rng(7)
 
-    def alarms(people: int) -> int:
-        found = 0
+    def intervals(people: int, copied: float) -> list[tuple[float, float]]:
+        found = []
         for seed in range(150):
-            columns = [rng.integers(0, size, people) for size in domain.shape]
+            first, other = (rng.integers(0, size, people) for size in domain.shape)
+            columns = [first, np.where(rng.random(people) < copied, first, other)]
             totals = question.sums(columns, SeededSource(seed))
-            found += assess(question, totals, people).dependences.interval("a", "b")[0] > 0
+            found.append(assess(question, totals, people).dependences.interval("a", "b"))
         return found
 
-    assert alarms(FEW - 1) == 0
-    assert 0 < alarms(FEW) <= 24
+    assert intervals(FEW - 1, 0.0) == [(0.0, 1.0)] * 150
+    assert 0 < sum(low > 0 for low, _ in intervals(FEW, 0.0)) <= 13
     monkeypatch.setattr(ways, "FEW", 0)
-    assert alarms(3) > 37
+    assert sum(low > 0 for low, _ in intervals(3, 0.0)) <= 13
+    truth = 0.95 * np.eye(2, 3) / 2 + 0.05 / 6
+    assert sum(high < cramers_v(truth) for _, high in intervals(3, 0.95)) > 12
 
 
 def test_a_category_that_nobody_reported_does_not_make_a_pair_dependent() -> None:

@@ -117,13 +117,15 @@ class Moments:
 
 def moments(shares: Array, first: npt.ArrayLike, second: npt.ArrayLike) -> Moments:
     """The moments of a table whose categories stand for numbers; cells may be negative."""
-    centred, deviations = [], []
+    centred, deviations, left = [], [], []
     for axis, scores in ((1, first), (0, second)):
-        margin, numbers = nearest(shares.sum(axis=axis)), np.asarray(scores, np.float64)
+        own, numbers = shares.sum(axis=axis), np.asarray(scores, np.float64)
+        margin = nearest(own)
         centred.append(numbers - margin @ numbers)
         deviations.append(math.sqrt(float(margin @ centred[-1] ** 2)))
+        left.append(float(own @ centred[-1]))  # 0 unless a share is negative
     x, y = centred
-    return Moments(x, y, float(x @ shares @ y), (deviations[0], deviations[1]))
+    return Moments(x, y, float(x @ shares @ y) - left[0] * left[1], (deviations[0], deviations[1]))
 
 
 def scored(at: Moments, noise: float, measure: str) -> float:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from scipy.special import chndtr, ndtr
+from scipy.special import chdtrc, chndtr, ndtr
 
 from mdrr.dependence.association import Measure, debiased, measure_of, moments, scored
+from mdrr.dependence.chance import Chance
 from mdrr.dependence.noise import NoisyTable
+from mdrr.dependence.strengths import LEVEL
 from mdrr.domain import Attribute
 from mdrr.estimation.project import nearest
 from mdrr.matrix import Array
@@ -23,6 +25,10 @@ Dividing by a rare category's noisy share would drown what all others say. A flo
 V, so 16 (shares known to 6 %) serves the lower end, where it gains power; the upper end must not
 lose what rare categories add, and 2 only keeps it from dividing by noise.
 """
+
+_DRAWS = 10
+_MOST_DRAWN = 2**22
+"""Surveys are drawn until 10 are expected in the tail, unless that makes too many numbers."""
 
 _ROUNDING = 1e-14
 """Less is a rounding error: a single one of 10^10 people is a share of 1e-10."""
@@ -37,24 +43,39 @@ class Signal:
     spread: float  # ½·Var‖η‖²
     slope: float  # Var(T)/4δ² where δ² is large
     most: float = 1.0  # the largest δ² there can be
+    chance: float = 1.0  # how likely noise alone gives T or more
 
 
 def estimated(
-    table: NoisyTable, first: Attribute, second: Attribute, measure: Measure = "auto"
-) -> tuple[float, Signal, Signal]:
-    """The debiased dependence, and what its lower and its upper end are found from (`interval`)."""
-    chosen = measure_of(first, second, measure)
+    table: NoisyTable,
+    first: Attribute,
+    second: Attribute,
+    measure: Measure = "auto",
+    level: float = LEVEL,
+) -> tuple[float, Signal, tuple[Signal, ...]]:
+    """The debiased dependence, and what both ends of its interval are found from (`interval`).
+
+    The upper end is the largest of those found. How noisy dependent answers are lies between what
+    independent ones are and what the reports show, which is too little where people are few.
+    """
+    chosen, chance, tail = measure_of(first, second, measure), Chance(table), (1 - level) / 2
     if chosen == "cramers_v":
         value = debiased(table, first, second, "cramers_v")
-        return value, _chi_squared(table, FLOOR_LOW), _chi_squared(table, FLOOR_HIGH)
+        low, weights = _chi_squared(table, chance.noise, FLOOR_LOW)
+        both = (chance.noise, table.moved(table.noise))
+        high = (_chi_squared(table, noise, FLOOR_HIGH)[0] for noise in both)
+        several = weights if table.gap.size > 4 else None  # of 2 × 2 the gap is one number
+        likely = _chance(low, chance, table.gap * weights, tail, several)
+        return value, replace(low, chance=likely), (low, *high)
     at = moments(table.values, first.scores, second.scores)
     product = np.outer(at.x, at.y)
-    noise = table.variance(product)
-    value = scored(at, noise, chosen)
-    noise = max(noise, at.scale**2 / table.people)  # of independent answers, as in `_chi_squared`
+    seen, noise, slope = at.covariance**2, chance.variance(product), table.variance(product)
+    value = scored(at, slope, chosen)
+    signal = Signal(seen, noise, noise**2, slope)
+    likely = _chance(signal, chance, product * at.covariance, tail)
     if chosen == "covariance":
         most = math.prod(np.ptp(one.scores) / 2 for one in (first, second)) ** 2
-        signal = Signal(at.covariance**2, noise, noise**2, noise, most)
+        signal = replace(signal, most=most, chance=likely)
     elif at.scale == 0:  # nobody differs in one of the two: r is anything
         signal = Signal(0.0, 1.0, 1.0, 1.0)
     else:
@@ -62,11 +83,13 @@ def estimated(
         bend = np.add.outer((at.x / first_sd) ** 2, (at.y / second_sd) ** 2) / 2
         slope = table.variance(product / at.scale - r * bend)
         noise /= at.scale**2
-        signal = Signal(r**2, noise, noise**2, slope)
-    return value, signal, signal
+        signal = Signal(r**2, noise, noise**2, slope, chance=likely)
+    return value, signal, (signal,)
 
 
-def interval(low: Sequence[Signal], high: Sequence[Signal], level: float) -> tuple[Array, Array]:
+def interval(
+    low: Sequence[Signal], high: Sequence[tuple[Signal, ...]], level: float
+) -> tuple[Array, Array]:
     """Both ends of intervals for the measures: what a test at level (1 − level)/2 does not reject.
 
     T is taken for a scaled noncentral χ² with the mean and the variance of ‖δ + η‖²; that is exact
@@ -74,23 +97,47 @@ def interval(low: Sequence[Signal], high: Sequence[Signal], level: float) -> tup
     below the one for T = E‖η‖²: less than the usual noise proves nothing.
     """
     tail = (1 - level) / 2
-    at_least = _solved(low, 1 - tail, usual=False)
-    at_most = np.maximum(_solved(high, tail, usual=True), _solved(low, tail, usual=True))
+    at_least = np.where(
+        [signal.chance > tail for signal in low], 0.0, _solved(low, 1 - tail, usual=False)
+    )
+    every = _solved([signal for each in high for signal in each], tail, usual=True)
+    at_most = np.maximum.reduceat(every, np.cumsum([0, *map(len, high)])[:-1])
     return np.sqrt(at_least), np.sqrt(at_most)
 
 
-def chances(signals: Sequence[Signal]) -> Array:
-    """How likely noise alone gives at least T; 1 where nothing is known of the noise."""
-    seen, noise, spread = np.array([[s.seen, s.noise, s.spread] for s in signals]).T
-    silent = noise <= 0
-    noise, spread = np.where(silent, 1.0, noise), np.where(silent, 1.0, spread)
-    scale = spread / noise
-    return np.where(silent, 1.0, 1 - _noncentral(seen / scale, noise / scale, np.zeros_like(seen)))
+def _chance(
+    signal: Signal, chance: Chance, pulled: Array, tail: float, weights: Array | None = None
+) -> float:
+    """How likely independent answers give T or more, where T = Σ pulled·gap.
+
+    Where people are few, normal noise makes T too unlikely. Its deviance does not, and is right in
+    one dimension but too careful in several. So if T is Σ weights·gap², and only normal noise makes
+    it less likely than the tail, surveys are drawn to decide, if the attributes are reported apart.
+    """
+    at_least = _beyond(signal, signal.seen)
+    if at_least > tail:
+        return at_least
+    at_most = _beyond(signal, signal.seen * chance.excess(pulled))
+    if at_most <= tail or weights is None or not chance.apart:
+        return at_most
+    draws = round(_DRAWS / tail) - 1
+    if draws * max(likely.size for likely in chance.likely) > _MOST_DRAWN:
+        return at_most
+    as_much = (chance.drawn(draws) ** 2 * weights).sum(axis=(1, 2)) >= signal.seen * (1 - 1e-9)
+    return min(max((1 + int(as_much.sum())) / (1 + draws), at_least), at_most)
+
+
+def _beyond(signal: Signal, seen: float) -> float:
+    """How likely normal noise gives more than that; 1 where nothing is known of the noise."""
+    if not (signal.noise > 0 and signal.spread > 0):
+        return 1.0
+    scale = signal.spread / signal.noise
+    return float(chdtrc(signal.noise / scale, seen / scale))
 
 
 def _solved(signals: Sequence[Signal], tail: float, *, usual: bool) -> Array:
     """The δ² at which T is the tail's quantile, by bisection; 0 where it lies below already."""
-    seen, noise, spread, slope, most = np.array([astuple(signal) for signal in signals]).T
+    seen, noise, spread, slope, most, _ = np.array([astuple(signal) for signal in signals]).T
     seen = np.maximum(seen, noise) if usual else seen
     silent = noise <= 0  # everybody reported the same: nothing is known of the noise
     noise, spread = np.where(silent, 1.0, noise), np.where(silent, 1.0, spread)
@@ -122,26 +169,23 @@ def _noncentral(value: Array, freedom: Array, shift: Array) -> Array:
     return np.where(near, exact, ndtr(z))
 
 
-def _chi_squared(table: NoisyTable, floor: float) -> Signal:
-    """V² = Σ (π_ab − π_a π_b)²/(π_a π_b)/min(r−1, s−1), shares floored where χ² divides by them."""
-    rows, columns = (nearest(table.values.sum(axis=axis)) for axis in (1, 0))
+def _chi_squared(table: NoisyTable, noise: Array, floor: float) -> tuple[Signal, Array]:
+    """V² = Σ (π_ab − π_a π_b)²/(π_a π_b)/min(r−1, s−1), shares floored where χ² divides by them.
+
+    With it the weights of the squares in that sum.
+    """
+    rows, columns = (nearest(margin) for margin in table.margins)
     errors = [np.sqrt((table.noise.sum(axis=axis) ** 2).sum(axis=-1)) for axis in (1, 0)]
     floored = np.maximum(rows, floor * errors[0]), np.maximum(columns, floor * errors[1])
     expected = np.outer(*floored) * (min(table.values.shape) - 1)
     weights = np.divide(1.0, expected, out=np.zeros_like(expected), where=expected > _ROUNDING)
-    gap = table.values - np.outer(rows, columns)
+    gap = table.gap
     seen = float((gap**2 * weights).sum())
-    # what noise does to the gap: it moves the cell and both margins
-    moved = (
-        table.noise
-        - table.noise.sum(axis=1, keepdims=True) * columns[:, None]
-        - table.noise.sum(axis=0, keepdims=True) * rows[:, None, None]
-    )
-    scaled = (moved * np.sqrt(weights)[..., None]).reshape(weights.size, -1)
+    scaled = (noise * np.sqrt(weights)[..., None]).reshape(weights.size, -1)
     products = scaled @ scaled.T if len(scaled) < scaled.shape[1] else scaled.T @ scaled
-    seen_both = min(int((weights.sum(axis=axis) > 0).sum()) for axis in (0, 1)) > 1
-    if not seen_both or np.trace(products) < _ROUNDING:
-        return Signal(0.0, 0.0, 0.0, 0.0)  # all reported the same of one attribute
+    several = all((share > _ROUNDING).sum() > 1 for share in (rows, columns))
+    if not several or np.trace(products) < _ROUNDING:
+        return Signal(0.0, 0.0, 0.0, 0.0), weights  # all answer the same of one attribute
     # the gradient of T: through the gap, and through the shares that are not floored
     pulled = 2 * gap * weights
     gradient = pulled - (pulled @ columns)[:, None] - (rows @ pulled)[None, :]
@@ -151,24 +195,4 @@ def _chi_squared(table: NoisyTable, floor: float) -> Signal:
         through = np.divide(parts.sum(axis=axis), used, out=np.zeros_like(used), where=free)
         gradient -= np.expand_dims(through, axis)
     slope = table.variance(gradient) / (4 * seen) if seen > 0 else 0.0
-    noise, spread = float(np.trace(products)), float((products**2).sum())
-    least, least_spread = _by_chance((rows, columns), floored, table.people)
-    return Signal(seen, max(noise, least), max(spread, least_spread), slope)
-
-
-def _by_chance(
-    shares: tuple[Array, Array], floored: tuple[Array, Array], people: float
-) -> tuple[float, float]:
-    """What the people asked give by chance alone if answers are independent: E‖η‖² and ½·Var‖η‖².
-
-    The gap then has the covariance (diag p − ppᵀ) ⊗ (diag q − qqᵀ)/n. The reports themselves show
-    too little of it where a combination is so rare that nobody reported it.
-    """
-    scale = 1 / people / (min(map(len, shares)) - 1)
-    noise, spread = scale, scale**2
-    for share, divisor in zip(shares, floored, strict=True):
-        free = divisor > _ROUNDING
-        roots = np.sqrt(np.divide(1.0, divisor, out=np.zeros_like(divisor), where=free))
-        part = (np.diag(share) - np.outer(share, share)) * np.outer(roots, roots)
-        noise, spread = noise * float(np.trace(part)), spread * float((part**2).sum())
-    return noise, spread
+    return Signal(seen, float(np.trace(products)), float((products**2).sum()), slope), weights

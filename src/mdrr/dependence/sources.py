@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mdrr.burt import burt_tables
 from mdrr.dependence.association import Measure, measured, shares_of
 from mdrr.dependence.association import debiased as debiased_value
-from mdrr.dependence.confidence import chances, estimated, interval
+from mdrr.dependence.confidence import estimated, interval
 from mdrr.dependence.noise import NoisyTable, noisy_pair
 from mdrr.dependence.strengths import LEVEL, Dependences
 from mdrr.design import Design
@@ -167,14 +167,14 @@ def from_noisy(
         if level is None:
             value = debiased_value(table, first, second, measure)
         else:
-            value, low, high = estimated(table, first, second, measure)
+            value, low, high = estimated(table, first, second, measure, level)
             lows.append(low)
             highs.append(high)
         values[i, j] = values[j, i] = value
     _set_variances(values, domain, margins or [nearby[i] for i in range(len(domain))], measure)
     if level is None:
         return Dependences(domain.names, values, margins, measure=measure)
-    at, chance = np.triu_indices(len(domain), 1), chances(lows)
+    at, chance = np.triu_indices(len(domain), 1), np.array([signal.chance for signal in lows])
     low_end, high_end = interval(lows, highs, level)
     clear = (chance <= discoveries(list(chance), (1 - level) / 2)) & (low_end > 0)
     inside = (low_end <= values[at]) & (values[at] <= high_end)

@@ -46,9 +46,7 @@ Mode: TypeAlias = Literal["paper", "aggregators"]
 FEW = 20
 """Fewer people than these say nothing sure through randomized pairs: intervals are then [0, 1].
 
-What noise does is estimated from the reports themselves. Of independent pairs, intervals at 95 %
-should exclude 0 in 2.5 %. They would in a third among 3 people, and in 5 % among 10; among 20 they
-do in 2 %.
+Among three people the interval of a strong dependence would end below it in a fifth of the surveys.
 """
 
 
