@@ -269,6 +269,9 @@ def test_keys_are_wiped_without_the_relay_and_it_is_told_later(tmp_path: Path) -
     [secret] = secrets(state)
     served = load_or_make(state / "keys.json", SystemSource())
     assert secret in on_disk(state)
+    for nothing in ("", " "):
+        assert "--abort needs a reason" in refused(*command, *here, "--abort", nothing)
+    assert secret in on_disk(state)
     ended = invoke("securesum", *command, *here, "--abort", "gone", "--patience", "0.2")
     words = " ".join(ended.stderr.split())
     assert ended.exit_code == 3, words

@@ -65,6 +65,9 @@ def commands_run(text: str, folder: Path) -> set[str]:
         program, *arguments = shlex.split(line, comments=True)
         if program in ("pip", "make", ".") or arguments[:2] == ["-m", "venv"]:
             continue
+        if program == "mkdir":
+            Path(arguments[-1]).mkdir()
+            continue
         if program in ("python", "python3"):
             subprocess.run([sys.executable, *arguments], check=True)
             continue
@@ -85,9 +88,14 @@ def test_the_examples_run_one_after_the_other(tmp_path, monkeypatch):
 
 def test_the_readme_runs_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    ran = commands_run((ROOT / "README.md").read_text(encoding="utf-8"), tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    ran = commands_run(text, tmp_path)
     assert {"plan", "randomize", "tally", "estimate", "query", "report"} <= ran
-    assert (tmp_path / "report.html").exists()
+    assert (tmp_path / "out" / "report.html").exists()
+    # In the repository they leave nothing that git does not ignore.
+    assert {path.name for path in tmp_path.iterdir()} == {"examples", "out"}
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {"out/", *(f"{name}/" for name in re.findall(r"-m venv (\S+)", text))} <= set(ignored)
 
 
 def test_the_page_on_collecting_runs_one_after_the_other(tmp_path, monkeypatch):

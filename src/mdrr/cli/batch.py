@@ -242,13 +242,19 @@ def aggregate(
     state: AggregatorState,
     minimum: Annotated[int, Option(help="Open no total of fewer people, whatever is asked.")] = 3,
     abort: Annotated[
-        str, Option(metavar="REASON", help="Give up: wipe the keys and say so, with the reason.")
-    ] = "",
+        str | None,
+        Option(metavar="REASON", help="Give up: wipe the keys and say so, with the reason."),
+    ] = None,
     patience: Patience = 3600.0,
     plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
     """Serve as an aggregator until the total is open; may be killed and started again."""
+    if abort is not None and not abort.strip():
+        raise ProtocolError(
+            "--abort needs a reason, which the others are told: --abort 'too few people'. Leave it "
+            "out to serve on"
+        )
     needs("httpx")
     from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
@@ -264,15 +270,15 @@ def aggregate(
     refuse_if_others_look(state)
     _need_keys(state)
     identity = load_or_make(state / "keys.json", source)
-    patience = min(patience, 10.0) if abort else patience
+    patience = patience if abort is None else min(patience, 10.0)
     with ExitStack() as stack:
         ledger = stack.enter_context(closing(Ledger(state / "ledger.sqlite")))
         there = at_relay(Batch, relay, organiser, min(patience, 60.0), plain_http, ledger)
         post, found = stack.enter_context(there)
         machine = Aggregator(
-            identity, found, ledger, post, source, minimum=minimum, giving_up=bool(abort)
+            identity, found, ledger, post, source, minimum=minimum, giving_up=abort is not None
         )
-        if abort:
+        if abort is not None:
             machine.stop(Abort("given up", abort, (identity.id,)))
             if machine.ended is not None and machine.ended.kind == "result":
                 raise ProtocolError(
