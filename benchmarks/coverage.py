@@ -132,6 +132,17 @@ def design_of(name: str, n: int, design: str, epsilon: float) -> mdrr.Design:
     return mdrr.plan(domain, n=n, epsilon=epsilon, dependences=exact).design
 
 
+def asked_both(setting: Setting) -> int:
+    """How many people are asked a typical pair of attributes, of those that anybody is asked."""
+    design = design_of(setting.data, setting.n, setting.design, setting.epsilon)
+    weights = [
+        sum(q.weight for q in design.questionnaires if set(pair) <= set(q.attributes))
+        for pair in combinations(design.domain.names, 2)
+    ]
+    typical = np.median([weight for weight in weights if weight] or [0])
+    return round(setting.n * float(typical) / design.weights)
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """A question: which kind, the set, and the true share."""
@@ -324,7 +335,7 @@ def gathered(
             found[kind] = list(np.add(found[kind], more)) if kind in found else more
         if found:
             shown = asdict(setting) | {"held_out": setting.data in HELD_OUT}
-            shown["rounds"] = row["rounds"] + len(new)
+            shown |= {"asked_both": asked_both(setting), "rounds": row["rounds"] + len(new)}
             shown["kinds"] = {kind: summary(each) for kind, each in sorted(found.items())}
             rows.append(shown)
     return {"level": LEVEL, "rounds": ROUNDS, "settings": len(listed), "rows": rows}

@@ -35,7 +35,10 @@ Designs are `mdrr.plan`'s, which knows the numbers of people and categories or, 
 so, also the exact dependences; and RR-Independent. Other numbers of people than a data set has are
 drawn from its records with repetition; made data sets are made that large. Data sets with an
 asterisk are held out for judging; [accuracy.md](accuracy.md) names what was changed after runs on
-them all the same."""
+them all the same.
+
+If a handful of people are asked a pair, few different counts can occur. Then no interval covers
+exactly 95%, and these cover more rather than less."""
 
 ONE = """Every estimator has an interval of the same kind, made from the unbiased count
 ([`uncertainty.py`](../../src/mdrr/estimation/uncertainty.py)). It contains the estimator's own
@@ -141,13 +144,13 @@ def verdict(rows: Sequence[Row]) -> str:
         return ""
     each = [entry[0] for entry in known]
     least, row, kind = min(known, key=lambda entry: entry[0])
-    where = f"{row['data']}, {row['n']:,} people, {DESIGNS[row['design']]}, ε = {row['epsilon']:g}"
     text = (
         f"The last columns count the settings outside by more than two standard errors: of "
         f"{len(each)} numbers {below(each)} are below {LOW:.0%} and {above(each)} above "
         f"{HIGH:.0%}. One in 40 numbers whose true value is just at such a limit is counted by "
-        f"chance. The lowest is {shown(least)} ({KINDS[kind]}; {where})."
+        f"chance. The lowest is {shown(least)} ({KINDS[kind]}; {where(row)})."
     )
+    text += " " + "; ".join(too_many(rows)) + "." if above(each) else ""
     empty = found(rows, "empty")
     if empty:
         mean = sum(held for held, _ in empty) / len(empty)
@@ -156,6 +159,21 @@ def verdict(rows: Sequence[Row]) -> str:
             f"it begins at 0, and {mean:.1%} do (lowest {shown(min(empty))})."
         )
     return text
+
+
+def too_many(rows: Sequence[Row]) -> list[str]:
+    """The settings above 97 %, in words, and how many people are asked a typical pair there."""
+    lines = []
+    for row in rows:
+        kinds = [name for kind, name in KINDS.items() if above(found([row], kind))]
+        if kinds:
+            both = f"{row['asked_both']:,} people are asked a typical pair"
+            lines.append(f"{', '.join(kinds)} of {where(row)} ({both})")
+    return [f"Above are {lines[0]}", *lines[1:]] if lines else []
+
+
+def where(row: Row) -> str:
+    return f"{row['data']}, {row['n']:,} people, {DESIGNS[row['design']]}, ε = {row['epsilon']:g}"
 
 
 def shown(each: tuple[float, float]) -> str:

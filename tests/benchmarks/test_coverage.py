@@ -11,6 +11,8 @@ from benchmarks.coverage import (
     ROUNDS,
     Questions,
     Setting,
+    asked_both,
+    design_of,
     gathered,
     jobs,
     judged,
@@ -191,6 +193,22 @@ def test_the_error_is_that_of_a_mean_over_randomizations():
 )
 def test_the_page_counts_what_is_outside(held, words):
     assert words in page({"categories": [100, held, 5.0]})
+
+
+def test_the_page_names_what_is_above_and_how_many_people_are_asked_a_pair():
+    text = page({"categories": [100, 99, 5.0], "cells": [100, 95, 5.0]})
+    assert "Above are single attributes of network, 500 people, independent, ε = 4 (500" in text
+    assert "Above are" not in page({"categories": [100, 95, 5.0]})
+
+
+def test_people_asked_a_pair_are_those_of_the_questionnaires_that_have_it():
+    """Everybody, or of 45 pairs of ten attributes an even share."""
+    assert asked_both(SMALL) == 500
+    small = Setting("network", 500, "planned", 1.0)
+    design = design_of("network", 500, "planned", 1.0)
+    pairs = [q.weight for q in design.questionnaires if len(q.attributes) == 2]
+    assert all(len(q.attributes) <= 2 for q in design.questionnaires)
+    assert asked_both(small) == round(500 * np.median(pairs) / design.weights)
 
 
 def test_the_page_says_how_many_randomizations_there_are():
