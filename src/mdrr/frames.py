@@ -68,7 +68,11 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
         >>> encode(pl.DataFrame({"sex": ["M", "M"], "smokes": ["no", "yes"]}), domain)
         [array([0, 1], dtype=uint8), array([1, 1], dtype=uint8)]
     """
-    columns, rows = read_frame(frame, domain.names)
+    return _encoded(*read_frame(frame, domain.names), domain)
+
+
+def _encoded(columns: Mapping[str, Any], rows: int, domain: Domain) -> list[Codes]:
+    """Columns of so many rows as codes, in the domain's order."""
 
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
@@ -107,7 +111,8 @@ def randomize(
     dictionaries = kinds.keys() | (text_columns(design) if is_relation(people) else ())
 
     def reported(frame: Any) -> Any:
-        reports = randomize_codes(encode(frame, domain), design, source)
+        codes = _encoded(*read_frame(frame, domain.names, kinds), domain)
+        reports = randomize_codes(codes, design, source)
         if polars:
             return _polars(reports, design, kinds)
         return report_table(reports, design, dictionaries)

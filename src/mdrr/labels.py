@@ -7,7 +7,7 @@ their codes are taken as they are and no row's label is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -194,6 +194,8 @@ def is_number(kind: Any) -> bool:
 def wrap(frame: Any) -> Any:
     """A frame as narwhals sees it, or an error when it sees none."""
     nw = require("narwhals", "frames")
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return frame
     try:
         return nw.from_native(frame)
     except TypeError:
@@ -223,11 +225,13 @@ def names_of(frame: Any) -> list[str]:
     return list(wrapped.collect_schema().names() if lazy else wrapped.columns)
 
 
-def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any], int]:
+def read_frame(
+    frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], int]:
     """The wanted columns in memory and their rows, or an error naming the one that is missing.
 
     The columns are those of the frame's own library, but for an Enum of Polars: to ask for its type
-    takes longer than to make it Arrow's.
+    takes longer than to make it Arrow's. So `kinds`, its `dictionary_kinds`, are asked for once.
     """
     wrapped = wrap(frame)
     names = names_of(wrapped)
@@ -238,7 +242,8 @@ def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any]
     held = wrapped.to_native()
     if len(held) == 0:
         raise SchemaError("the frame has no rows: there is nobody to read")
-    kinds = dictionary_kinds(wrapped) if wrapped.implementation.is_polars() else {}
+    if kinds is None:
+        kinds = dictionary_kinds(wrapped) if wrapped.implementation.is_polars() else {}
     columns = {name: held[name] for name in names}
     return {n: c.to_arrow() if kinds.get(n) == "Enum" else c for n, c in columns.items()}, len(held)
 
