@@ -526,3 +526,19 @@ def test_pandas_categoricals_in_slices_keep_their_rows():
     people.index = ["to_arrow", "dtype", "type"]
     assert randomize(people, exact(ORDER))["v"].tolist() == ["b", "c", "a"]
     assert randomize(people.astype(object), exact(ORDER))["v"].tolist() == ["b", "c", "a"]
+
+
+def test_ordered_categoricals_of_pandas_are_dictionaries_as_others_are():
+    people = categoricals(WORDS)["pandas"]
+    people["v"] = people["v"].cat.as_ordered()
+    sent = randomize(people, exact(ORDER))
+    assert sent["v"].tolist() == WORDS["v"]
+    assert list(sent["v"].cat.categories) == ["b", "a", "c"]
+    assert tally(narwhals.from_native(sent), exact(ORDER)).n == 4
+
+
+def test_enums_of_duckdb_are_read():
+    duckdb = pytest.importorskip("duckdb")
+    people = duckdb.sql("select unnest(['a', 'b'])::ENUM('b', 'a', 'c') v, 'y'::ENUM('x', 'y') w")
+    sent = randomize(people, exact(ORDER)).fetchall()
+    assert sent == [("a", "y"), ("b", "y")]

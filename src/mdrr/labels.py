@@ -249,14 +249,15 @@ def read_frame(
 
 
 def dictionary_kinds(frame: Any) -> dict[str, str]:
-    """The columns that are dictionaries, `"Categorical"` or `"Enum"`, which only Polars has."""
+    """The columns that are dictionaries: `"Enum"` of Polars, `"Categorical"` all others."""
     if hasattr(frame, "read_next_batch"):  # an Arrow reader, of which no row is read for this
         frame = frame.schema.empty_table()
     wrapped = wrap(frame)
     own = wrapped.implementation.is_polars()  # narwhals would list all labels
     schema = (wrapped.to_native() if own else wrapped).collect_schema()
     kinds = {name: type(kind).__name__ for name, kind in schema.items()}
-    return {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
+    found = {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
+    return found if own else dict.fromkeys(found, "Categorical")  # ordered ones are Enums there
 
 
 def is_coded(column: Any) -> bool:
@@ -336,9 +337,8 @@ def _word_positions(words: Any, attribute: Attribute) -> npt.NDArray[np.signedin
     """`_positions` of a dictionary, kept for few words: the next batch has the same."""
     if len(words) > _FEW_WORDS:
         return _positions(words, attribute)
-    labels = type(
-        attribute.categories[0]
-    ).__name__  # 1 == True, though one is no answer to the other
+    # 1 == True, though one is no answer to the other
+    labels = type(attribute.categories[0]).__name__
     return _kept_positions(tuple(words.to_pylist()), words.type, attribute, labels)
 
 

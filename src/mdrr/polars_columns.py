@@ -1,4 +1,4 @@
-"""A column of Polars' Categorical or Enum: from its codes to an attribute's, and back.
+"""Columns of Polars: from the codes of a Categorical to an attribute's, and from those to labels.
 
 The codes of a Categorical number the labels of many columns, in the order in which Polars met them.
 So each is looked up, in a table that is made of the attribute's labels.
@@ -50,7 +50,7 @@ def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
 def _place(word: Label, labels: Any) -> int | None:
     """A word's number among Polars' labels, if it is one; `word in labels` may never end.
 
-    In older versions, labels say None of a word they lack, and to look through them has no end.
+    In older versions, labels say None of a word they lack, and iterating over them never ends.
     """
     try:
         place: int | None = labels[word]
@@ -60,7 +60,7 @@ def _place(word: Label, labels: Any) -> int | None:
 
 
 def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | None) -> Any:
-    """Codes as a Polars series of labels, null where a code is negative; of none, the numbers.
+    """Codes as a Polars series of labels, null where a code is negative.
 
     `kind` is `"Enum"` or `"Categorical"` if text is to be one. An Enum has the attribute's labels.
     """

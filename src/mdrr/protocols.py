@@ -77,7 +77,7 @@ def _odds_of(epsilon: float, groups: Sequence[Sequence[int]]) -> float:
     if any(spent(odds, group) > most for group, most in limits):
         least = min(solved(most, group) for group, most in limits)
         raise MatrixError(
-            f"ε={epsilon:g} over {counted(len(shape), 'attribute')} needs more than 48 random bits "
+            f"ε={epsilon} over {counted(len(shape), 'attribute')} needs more than 48 random bits "
             f"a draw; choose ε of at most {shown_below(spent(least, shape))}"
         )
     return odds

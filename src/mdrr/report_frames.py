@@ -43,7 +43,11 @@ def stated_fingerprint(frame: Any) -> str | None:
     if is_arrow(frame):
         stated = (frame.schema.metadata or {}).get(FINGERPRINT.encode())
         return None if stated is None else str(stated.decode())
-    return frame.attrs.get(FINGERPRINT) if wrap(frame).implementation.is_pandas() else None
+    wrapped = wrap(frame)
+    if not wrapped.implementation.is_pandas():
+        return None
+    stated = wrapped.to_native().attrs.get(FINGERPRINT)
+    return None if stated is None else str(stated)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """What chance does to the table of two attributes that are independent.
 
-Independent answers that are randomized apart are reported independently, whatever the matrices. So
-a person's score of the gap π_ab − π_a π_b is then the product of her two scores, each less its
-mean, and the gap has the covariance S₁ ⊗ S₂/n, with S₁ and S₂ those of the two attributes' scores.
-The margins tell it all: no combination has to be reported for its noise to be known.
+Independent answers that are randomized apart, each through a matrix of its own, are reported
+independently. A person's score of the gap π_ab − π_a π_b is then the product of her two scores,
+each less its mean, and the gap has the covariance S₁ ⊗ S₂/n, with S₁ and S₂ those of the two
+attributes' scores. The margins tell it all: no combination has to be reported for its noise to be
+known.
 
 Where people are few that noise is not normal. One person where 0.05 are expected is four standard
-errors, and comes in 5 % of surveys. The deviance says so (`excess`), and surveys that are drawn.
+errors, and comes in 5 % of surveys. `excess` corrects for this by the deviance, `drawn` by
+simulated surveys.
 """
 
 from __future__ import annotations
@@ -46,13 +48,13 @@ class Chance:
         return float((np.tensordot(weights, self.noise, axes=2) ** 2).sum())
 
     def excess(self, weights: Array) -> float:
-        """How surprising Σ weights·gap = t > 0 is, as a share of what it were with normal noise.
+        """The deviance of Σ weights·gap = t > 0, divided by t²/Var, what it is with normal noise.
 
         With K(θ) the logarithm of E exp(θ·Σ weights·gap), 2·max_θ (θ·t − K(θ)) is the deviance of t
         (Cramér's theorem; of a Poisson count the usual one), and t²/Var is that of normal noise.
         The signed root of the deviance is nearly normal whatever K is, so that in one dimension χ²
         tells how likely it is. In more dimensions it errs on the safe side: the direction in which
-        it is taken is the gap's own. Never more than 1, so that no count is too small to be true.
+        it is taken is the gap's own. At most 1: a tail that is lighter than normal is not used.
         """
         table = self.table
         seen = float((weights * table.gap).sum())
@@ -87,8 +89,17 @@ class Chance:
 
     @property
     def apart(self) -> bool:
-        """Whether nobody randomized the two attributes together."""
-        return all(len(view.axes) == 2 for view in self.table.found.views)
+        """Whether nobody randomized the two attributes together, or one with others (`_apart`)."""
+        return all(map(_apart, self.table.found.views))
+
+    @property
+    def silent(self) -> bool:
+        """Whether everybody reported the same of one attribute, in every questionnaire."""
+        return all(
+            len(view.axes) == 2
+            and min((view.reported.sum(axis=at) > 0).sum() for at in (0, 1)) == 1
+            for view in self.table.found.views
+        )
 
     def drawn(self, draws: int) -> Array:
         """`(draws, r, s)`: the gaps of as many surveys, of attributes that are reported `apart`.
@@ -109,13 +120,23 @@ class Chance:
         return np.asarray(total - np.outer(*self.table.margins))
 
 
+def _apart(view: View) -> bool:
+    """Whether both attributes are seen through channels of their own.
+
+    A cluster that is not constant shows all its attributes in one code. The others' answers may
+    go with the second attribute's, and then so do the codes.
+    """
+    return len(view.axes) == 2 and all(axis.likely for axis in view.axes)
+
+
 def _unrelated(view: View, expected: Array) -> Array:
     """How likely codes are if the attributes are independent and their true table is `expected`.
 
-    Reported apart, their codes are independent. Reported together, the matrix tells; of a part of
-    a cluster it does so only if it is constant, and otherwise the reports are taken as they are.
+    Reported apart, their codes are independent. Reported together, the matrix tells. Where a code
+    also tells of other attributes, the reports are taken as they are.
     """
-    if len(view.axes) == 2:
+    if _apart(view):
         return np.outer(view.reported.sum(axis=1), view.reported.sum(axis=0))
-    (axis,) = view.axes
-    return axis.forward(view.arranged(expected)) if axis.likely else view.reported
+    if len(view.axes) == 1 and view.axes[0].likely:
+        return view.axes[0].forward(view.arranged(expected))
+    return view.reported

@@ -28,7 +28,8 @@ lose what rare categories add, and 2 only keeps it from dividing by noise.
 
 _DRAWS = 10
 _MOST_DRAWN = 2**22
-"""Surveys are drawn until 10 are expected in the tail, unless that makes too many numbers."""
+"""Surveys are drawn until 10 are expected in the tail, unless that makes too many numbers. So what
+they decide is never less likely than a tenth of the tail: one pair among many stays unclear."""
 
 _ROUNDING = 1e-14
 """Less is a rounding error: a single one of 10^10 people is a share of 1e-10."""
@@ -55,8 +56,8 @@ def estimated(
 ) -> tuple[float, Signal, tuple[Signal, ...]]:
     """The debiased dependence, and what both ends of its interval are found from (`interval`).
 
-    The upper end is the largest of those found. How noisy dependent answers are lies between what
-    independent ones are and what the reports show, which is too little where people are few.
+    The upper end is the largest of those found. V has three of them: how noisy dependent answers
+    are is not known, so the noise of independent ones and that which the reports show are tried.
     """
     chosen, chance, tail = measure_of(first, second, measure), Chance(table), (1 - level) / 2
     if chosen == "cramers_v":
@@ -71,13 +72,15 @@ def estimated(
     product = np.outer(at.x, at.y)
     seen, noise, slope = at.covariance**2, chance.variance(product), table.variance(product)
     value = scored(at, slope, chosen)
-    signal = Signal(seen, noise, noise**2, slope)
-    likely = _chance(signal, chance, product * at.covariance, tail)
+    signal, most = Signal(seen, noise, noise**2, slope), 1.0
     if chosen == "covariance":
         most = math.prod(np.ptp(one.scores) / 2 for one in (first, second)) ** 2
+    if chance.silent or at.scale == 0:  # nobody differs in one of the two: it is anything
+        signal = Signal(0.0, 0.0, 0.0, 0.0, most)
+        return value, signal, (signal,)
+    likely = _chance(signal, chance, product * at.covariance, tail)
+    if chosen == "covariance":
         signal = replace(signal, most=most, chance=likely)
-    elif at.scale == 0:  # nobody differs in one of the two: r is anything
-        signal = Signal(0.0, 1.0, 1.0, 1.0)
     else:
         r, (first_sd, second_sd) = at.covariance / at.scale, at.deviations
         bend = np.add.outer((at.x / first_sd) ** 2, (at.y / second_sd) ** 2) / 2

@@ -19,7 +19,7 @@ from mdrr.estimation.unbiased import Unbiased, View, pooled, unbiased
 from mdrr.matrix import Array, Matrix, Through
 from mdrr.tallies import Tally
 
-MOST_EXACT = 1024
+_MOST_EXACT = 1024
 """So many codes of a pair get their exact covariance; the noise of more is sampled."""
 
 
@@ -63,7 +63,7 @@ class NoisyTable:
         parts = zip(self.found.shares, self.found.views, likely, strict=True)
         for at, (share, view, codes) in enumerate(parts):
             noise = np.concatenate([noise, share * _noise_of(view, codes, at)], axis=-1)
-            if noise.shape[-1] > 2 * self.values.size <= 2 * MOST_EXACT:
+            if noise.shape[-1] > 2 * self.values.size <= 2 * _MOST_EXACT:
                 noise = _compressed(noise)
         return noise
 
@@ -111,7 +111,7 @@ def _scatter(likely: Array, people: int, seed: int) -> Array:
     """
     shares = likely.ravel()
     roots = np.sqrt(shares)
-    if len(shares) <= MOST_EXACT:
+    if len(shares) <= _MOST_EXACT:
         probes = np.eye(len(shares))
     else:
         draws = min(max(2**22 // len(shares), 8), 256)

@@ -22,7 +22,7 @@ from mdrr.estimation.pairwise import axes_tables, carried, product_tables
 from mdrr.estimation.records import with_records
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import Strata, strata_of
-from mdrr.matrix import Array
+from mdrr.matrix import Array, Constant
 from mdrr.tallies import Tally
 
 _TRUST = 4.0
@@ -172,7 +172,8 @@ def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | N
     design = evidence.design
     private = set(design.domain.names) - set(design.domain.public)
     for questionnaire in design.questionnaires:
-        if not any(private <= set(cluster.attributes) for cluster in questionnaire.clusters):
+        wide = (c for c in questionnaire.clusters if isinstance(c.matrix, Constant))
+        if not any(private <= set(cluster.attributes) for cluster in wide):
             return None
     found = ((pair, evidence.table(pair)) for pair in pairs)
     return {pair: float(u.variances().sum()) for pair, u in found if u is not None}

@@ -29,7 +29,8 @@ _SWEEPS = 500
 _RECORD_SWEEPS = 60
 """With records: they start near the tables, and a sweep over them costs more."""
 _NEAR = 0.25
-"""How near tables of a given noise are met, in standard errors: that adds 3 % to their error."""
+"""How near tables of a given noise are met, in standard errors: that adds 3 % to an error as large
+as the noise."""
 _STRIDE = 8.0
 """The longest step, in steps of EM: all pairs pull at once, each by its own share alone."""
 _WORK = 4e11
@@ -38,8 +39,8 @@ _WORK = 4e11
 
 @dataclass(frozen=True)
 class Carried:
-    """The joint, how far its pair tables are from the wanted ones (mean total variation), and why
-    it stopped.
+    """The joint, how far its pair tables are from the wanted ones (mean total variation), and after
+    how many sweeps it stopped.
     """
 
     joint: MixtureJoint
@@ -98,7 +99,7 @@ def from_tables(
         starts = [strata.pinned(start) for start in starts]
     runs = [_climbed(start, blocks, sweeps, strata) for start in starts]
     joint = average([run.joint for run in runs])
-    return Carried(joint, max(run.distance for run in runs), sweeps)
+    return Carried(joint, max(run.distance for run in runs), max(run.sweeps for run in runs))
 
 
 def _independent(margins: Mapping[str, Array], targets: Mapping[tuple[str, str], Array]) -> bool:
@@ -116,8 +117,8 @@ def refitted(
 ) -> Carried:
     """A joint with records made to carry the given pair tables, from where it stands.
 
-    With the tables' `noise`, the sum of their cells' variances, they are met as nearly as that
-    noise makes sense of: every sweep more costs tables of three and more attributes.
+    With the tables' `noise`, the sum of their cells' variances, they are met to a quarter of a
+    standard error. Further sweeps make tables of three and more attributes worse.
     """
     wanted = _unknown(joint.domain, targets)
     blocks = _Blocks.make(joint.domain, wanted)
@@ -145,8 +146,8 @@ def _climbed(
 ) -> Carried:
     """EM with longer steps, as long as they bring the tables nearer; strata keep their shares.
 
-    It ends after so many sweeps and one that brought the tables nearer; or before, if all are met:
-    if their squared distances times `precision` sum to 1 or less.
+    It ends after so many sweeps, once one brought the tables nearer, or after twice as many; or
+    before, if all are met: if their squared distances times `precision` sum to 1 or less.
     """
     weights, theta = joint.weights, np.concatenate(joint.tables)
     of = None if strata is None else np.concatenate(strata.within(joint.pinned))
@@ -162,7 +163,7 @@ def _climbed(
             model += records.tables(total, part)
         met = precision is not None and np.vdot((model - blocks.wanted) ** 2, precision) <= 1
         before, distance = distance, compare(model, blocks.wanted) / (4 * blocks.pairs)
-        if met or distance < 1e-5 or done == 2 * sweeps or (done >= sweeps and distance < before):
+        if met or distance < 1e-5 or done == 2 * sweeps or (done >= sweeps and distance <= before):
             break
         stride = min(stride * 1.2, _STRIDE) if distance < before else 1.0
         ratio = model  # `compare` has put it there

@@ -26,7 +26,7 @@ _FAINT = 1e-3
 """A record is worth keeping if it stands for so much of a person."""
 _CHUNK = 16_384
 _MOST = 50.0
-"""The most by which a likelihood is scaled up, as a logarithm: no two that occur differ by more."""
+"""The most by which a likelihood is scaled up, as a logarithm."""
 
 
 def with_records(mixture: MixtureJoint, tally: Tally, design: Design) -> MixtureJoint:
@@ -161,7 +161,7 @@ def _underrated(
 def _told(
     mixture: MixtureJoint, cluster: Cluster, codes: Array, design: Design, scale: float = 1.0
 ) -> tuple[Array, Array]:
-    """P(code | class), and the part of it that is the truth's, scaled: `(k, Z)` each."""
+    """P(code | class), and the part of it that is the truth's, both scaled: `(k, Z)` each."""
     matrix, shape = cluster.matrix, design.shape(cluster)
     cells, signal = np.arange(matrix.cells), 1.0
     if isinstance(matrix, Constant | Public):

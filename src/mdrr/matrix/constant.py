@@ -165,7 +165,9 @@ def constant_matrix(
     total = fine_total(share, (1 - cells * share) / cells)
     if total * share < 1:
         most = most_epsilon(cells)
-        advice = f"choose ε of at most {shown_below(most)}" if most > 0 else "split them"
+        advice = "put the attributes into several clusters"
+        if most > 0:
+            advice = f"choose ε of at most {shown_below(most)}, or a smaller p"
         raise MatrixError(
             f"{asked} over {cells:,} cells needs more than 48 random bits a draw; {advice}"
         )

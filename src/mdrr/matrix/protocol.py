@@ -148,7 +148,7 @@ def shown_below(epsilon: float) -> str:
     >>> shown_below(33.27), shown_below(66.0)
     ('33.2', '65.9')
     """
-    return f"{math.ceil(10 * epsilon - 1) / 10:g}"
+    return f"{math.ceil(10 * epsilon - 1) / 10:.1f}".removesuffix(".0")
 
 
 def fine_total(*shares: Fraction) -> int:
