@@ -24,7 +24,6 @@ ORDER = (
     "columns",
     "response",
     "respondent",
-    "attribute",
     "domain",
     "source",
     "matrix",
