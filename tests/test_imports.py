@@ -29,8 +29,6 @@ ORDER = (
     "matrix",
     "design",
     "protocols",
-    "masks",
-    "expression",
     "query",
     "cores",
     "increments",

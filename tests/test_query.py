@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdrr.errors import QueryError, SchemaError
-from mdrr.masks import Term, cells_shape
-from mdrr.query import Query
+from mdrr.query import Query, Term, cells_shape
 from tests.cases import MIXED, domain_of
 
 D = domain_of(2, 3, 4)
@@ -133,3 +132,8 @@ def test_a_mask_over_too_many_cells_is_refused():
 def test_a_mask_over_other_attributes_is_refused():
     with pytest.raises(QueryError, match=r"looks at \('a',\), the table only at \('b',\)"):
         Query(D, (Term(("a",), np.array([True, False])),)).mask(("b",))
+
+
+def test_parentheses_around_a_conjunction_make_no_larger_mask():
+    found = Query.of("(a == 'a0' and b == 'b0') and (c == 'c0')", D)
+    assert [term.names for term in found.terms] == [("a",), ("b",), ("c",)]
