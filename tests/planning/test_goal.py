@@ -8,8 +8,8 @@ import pytest
 from mdrr.dependence import Dependences
 from mdrr.domain import Attribute, Domain
 from mdrr.planning import best_split, predict
-from mdrr.planning.goal import Goal, best_shares
 from mdrr.planning.predict import WORTH
+from mdrr.planning.sampling import Goal, best_shares
 
 SHAPE = (5, 2, 7, 3)
 DOMAIN = Domain(
@@ -18,15 +18,17 @@ DOMAIN = Domain(
 SINGLES = [(name,) for name in DOMAIN.names]
 PAIRS = list(combinations(DOMAIN.names, 2))
 N = 20_000
+MARGINS = np.array([[1 / 4, 1 / 3, 0], [1 / 2, 0, 1 / 3], [0, 1 / 2, 1 / 4]])
+"""Of the pairs of three attributes of 3, 4 and 2 categories."""
 
 
 def goal(bias, seed=0, questionnaires=5):
     rng = np.random.default_rng(seed)
     return Goal(
-        singles=rng.uniform(50, 200, (3, questionnaires)),
-        tables=rng.uniform(1, 100, (3, questionnaires)),
-        places=np.array([[0, 1], [0, 2], [1, 2]]),
-        sizes=np.array([3.0, 4.0, 2.0]),
+        information=np.vstack(
+            [rng.uniform(50, 200, (3, questionnaires)), rng.uniform(1, 100, (3, questionnaires))]
+        ),
+        margins=np.where(np.isfinite(bias)[:, None], MARGINS, 0.0),
         bias=np.array(bias),
         scales=np.array([1.0, 2.0, 0.5]),
     )
@@ -36,11 +38,11 @@ def goal(bias, seed=0, questionnaires=5):
 def test_slopes_are_how_fast_errors_fall(bias):
     made, shares = goal(bias), np.array([0.1, 0.3, 0.2, 0.25, 0.15])
     step = 1e-6
-    for q, slope in enumerate(made.slope(shares)):
+    for q, slope in enumerate(made.fall(shares)[1]):
         up, down = shares.copy(), shares.copy()
         up[q] += step
         down[q] -= step
-        found = (made.error(down) - made.error(up)) / (2 * step)
+        found = (made.fall(down)[0] - made.fall(up)[0]) / (2 * step)
         assert slope == pytest.approx(found, rel=1e-5)
 
 
@@ -49,7 +51,7 @@ def test_no_other_shares_are_better(first):
     goals = [(goal([np.inf] * 3), 1.0), *first]
 
     def loss(shares):
-        return sum(weight * np.log(wanted.error(shares)) for wanted, weight in goals)
+        return sum(weight * np.log(wanted.fall(shares)[0]) for wanted, weight in goals)
 
     best = best_shares(goals)
     assert best.sum() == pytest.approx(1)

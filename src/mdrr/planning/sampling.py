@@ -5,6 +5,9 @@ an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly w
 budget, minimise the mean standard error of the workload's tables over the shares w of people. Where
 single attributes matter beside wider tables they come first: a per cent of their accuracy is given
 up where that gains several of the others'.
+
+Information adds: asking a share w_q of the people questionnaire q tells I_t = Σ_q w_q·J_tq of table
+t, and errors are convex in w.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mdrr.dependence import Dependences
@@ -25,11 +30,10 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.goal import Goal, best_shares
-from mdrr.planning.pool import whole_shares
-from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
+from mdrr.planning.predict import BORROWED, WORTH, Names, cells_in, product_bias, relative_error
 from mdrr.protocols import beside_public
 
+_STEPS = 400
 _WHOLE_POOL = 10
 _POOL = 600
 _MOST_CELLS = 256
@@ -104,6 +108,20 @@ def split_questionnaire(
     return Design(domain, tuple(questionnaires))
 
 
+def whole_shares(shares: Sequence[float]) -> list[int]:
+    """Questionnaires' weights: positive integers that sum to 2^32, in proportion to the shares.
+
+    >>> whole_shares([3, 1]) == [3 * 2**30, 2**30], whole_shares([5])
+    (True, [1])
+    """
+    if len(shares) == 1:
+        return [1]
+    total = sum(shares) or 1
+    whole = [max(int(2**32 * share / total), 1) for share in shares]
+    whole[whole.index(max(whole))] += 2**32 - sum(whole)
+    return whole
+
+
 def best_split(
     domain: Domain,
     tables: Sequence[Names],
@@ -130,16 +148,19 @@ def best_split(
     pool = [s for s in _pool(domain, [*tables, *spare], epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
-    singles = _information(domain, [(name,) for name in domain.names], pool, epsilon, n)
+    singles: list[Names] = [(name,) for name in domain.names]
 
     def goal(wanted: list[Names], others: list[Names]) -> Goal:
         every = [*wanted, *others]
+        bias = np.array([product_bias(domain, table, dependences) for table in every])
+        margins = np.zeros((len(every), len(domain)))
+        for row in np.flatnonzero(np.isfinite(bias)):
+            first, last = map(domain.index, every[row])
+            margins[row, [first, last]] = 1 / domain.shape[last], 1 / domain.shape[first]
         return Goal(
-            singles=singles,
-            tables=_information(domain, every, pool, epsilon, n),
-            places=np.array([[domain.index(t[0]), domain.index(t[-1])] for t in every]),
-            sizes=np.array(domain.shape, dtype=np.float64),
-            bias=np.array([product_bias(domain, table, dependences) for table in every]),
+            information=_information(domain, [*singles, *every], pool, epsilon, n),
+            margins=sparse.csr_array(margins),
+            bias=bias,
             scales=_scales(domain, wanted, others, coverage),
         )
 
@@ -147,19 +168,84 @@ def best_split(
     if wide and alone:
         goals.append((goal(alone, []), worth))
     everything = goals[0][0]
-    if not everything.reached.all():
+    if not everything.reached:
         return None
     shares = best_shares(goals)
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not kept.size or not everything.among(kept).reached.all():
+    if not kept.size or not everything.among(kept).reached:
         kept = np.flatnonzero(shares > 0)
     shares = best_shares([(wanted.among(kept), weight) for wanted, weight in goals])
     used = shares > _SMALLEST_SHARE
-    if not everything.among(kept[used]).reached.all():
+    if not everything.among(kept[used]).reached:
         shares, used = np.maximum(shares, _SMALLEST_SHARE), np.ones_like(used)
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Σ_t scale_t·√E_t of the shares w, where a table's squared error is that of its better answer.
+
+    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + 1/(1/B + κ·I_t): the noise of
+    its margins, and of its departure from their product, which is B when nobody reports both. Other
+    tables, and all when B is unknown, have E = 1/I_t.
+    """
+
+    information: sparse.csr_array  # J of every attribute, then of every table, (rows, q)
+    margins: sparse.csr_array  # 1/r_b at a and 1/r_a at b where B is known, (tables, attributes)
+    bias: Array  # B of each table, infinite where it is unknown
+    scales: Array  # what a unit of each table's standard error costs
+
+    @property
+    def reached(self) -> bool:
+        """Whether somebody's answers, or B, tell of every table."""
+        told = self.information.max(axis=1).toarray().ravel()[self.margins.shape[1] :] > 0
+        return bool((told | np.isfinite(self.bias)).all())
+
+    def among(self, kept: npt.NDArray[np.int64]) -> Goal:
+        """The goal when only some questionnaires are used."""
+        return replace(self, information=self.information[:, kept])
+
+    def fall(self, shares: Array) -> tuple[float, Array]:
+        """Its value, and how fast it falls as each share grows."""
+        told, attributes = np.maximum(self.information @ shares, 1e-100), self.margins.shape[1]
+        alone, own = 1 / told[:attributes], 1 / (self._before + self._times * told[attributes:])
+        roots = np.sqrt(self.margins @ alone + own)
+        rates = self.scales / (2 * roots)
+        turned, margins = self._turned
+        slopes = np.concatenate((margins @ rates * alone**2, rates * self._times * own**2))
+        return float(self.scales @ roots), np.asarray(turned @ slopes)
+
+    @cached_property
+    def _before(self) -> Array:
+        """1/B."""
+        return np.divide(1.0, self.bias, out=np.full_like(self.bias, np.inf), where=self.bias > 0)
+
+    @cached_property
+    def _times(self) -> Array:
+        """κ where B is known, 1 elsewhere."""
+        return np.where(np.isfinite(self.bias), BORROWED, 1.0)
+
+    @cached_property
+    def _turned(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """The matrices' transposes."""
+        return sparse.csr_array(self.information.T), sparse.csr_array(self.margins.T)
+
+
+def best_shares(goals: Sequence[tuple[Goal, float]]) -> Array:
+    """The shares of least Σ weight·ln(error) over some goals, by Fellman's (1974) steps.
+
+    Multiplying the shares by √slope leads there: w_q ← w_q·√(slope_q). A goal of weight 5 gives up
+    a per cent only where that gains 5 per cent of a goal of weight 1.
+    """
+    questionnaires = goals[0][0].information.shape[1]
+    shares = np.full(questionnaires, 1 / questionnaires)
+    for _ in range(_STEPS):
+        falls = [(weight, *goal.fall(shares)) for goal, weight in goals]
+        shares = shares * np.sqrt(sum(weight * slope / error for weight, error, slope in falls))
+        shares /= shares.sum()
+    return shares
 
 
 def _scales(
