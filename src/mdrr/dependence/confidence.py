@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import chdtrc, chndtr, ndtr
 
 from mdrr.dependence.association import Measure, debiased, measure_of, moments, scored
-from mdrr.dependence.chance import Chance
-from mdrr.dependence.noise import NoisyTable
+from mdrr.dependence.noise import Chance, NoisyTable
 from mdrr.dependence.strengths import LEVEL
 from mdrr.domain import Attribute
 from mdrr.estimation.project import nearest
