@@ -1,9 +1,15 @@
-"""RR-Independent against RR-Joint (paper section 3.3), as printed and at equal privacy.
+"""The paper's claims that are not about one table: as it prints them, and what holds.
 
-The paper compares the relative errors of *attribute* frequencies under RR-Independent with those of
-*cell* frequencies under RR-Joint, for λ̂, and finds RR-Joint hopeless. At equal ε and for π̂ the same
-question has two targets and both protocols can answer each: RR-Joint's cells sum to attributes,
-and RR-Independent's reports invert axis by axis to cells. Frequencies are taken to be even.
+Section 3.3 compares the relative errors of *attribute* frequencies under RR-Independent with those
+of *cell* frequencies under RR-Joint, for λ̂, and finds RR-Joint hopeless. At equal ε and for π̂ the
+same question has two targets and both protocols can answer each: RR-Joint's cells sum to
+attributes, and RR-Independent's reports invert axis by axis to cells. Frequencies are taken to be
+even. Section 4.1 says what randomization does to a covariance (Proposition 1 and Corollary 1).
+
+The matrix printed in section 6.3 has p on the diagonal and (1−p)/|A| elsewhere, so its rows do not
+sum to 1, and its ε = |ln(p·|A|/(1−p))| is 0 for p = 0.1 and 9 categories. Designs of this package
+keep the truth with probability p and otherwise draw from all categories: ε = ln(1 + p·|A|/(1−p)).
+Use the printed forms to reproduce the paper's numbers, and for nothing else.
 """
 
 from __future__ import annotations
@@ -12,7 +18,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mdrr.errors import EstimateError
+from mdrr.errors import EstimateError, MatrixError
+from mdrr.matrix import Constant, Matrix, Public
 from mdrr.privacy.fields import json_fields
 from mdrr.protocols import p_of
 from mdrr.theory.frequencies import check_people, sqrt_b
@@ -129,3 +136,68 @@ def _check(shape: Sequence[int], n: int) -> int:
     if cells > 10**300:
         raise EstimateError("there are more than 10^300 combinations; compare fewer attributes")
     return cells
+
+
+def reported_covariance(covariance: float, first: Matrix, second: Matrix) -> float:
+    """Cov(Y_a, Y_b) = p_a·p_b·Cov(X_a, X_b) for attributes that are randomized on their own.
+
+    A constant matrix sends the truth with probability p (its `signal`) and otherwise a uniform
+    category, which is the randomization of Proposition 1; a public attribute has p = 1. With one p
+    for all attributes every covariance shrinks by p², so their order is kept (Corollary 1). That is
+    not so for |r| and V, which also divide by spreads or margins that the randomization changes;
+    the debiased dependences of `mdrr.dependence` undo it.
+
+    Example:
+        >>> from mdrr.matrix import constant_matrix
+        >>> half = constant_matrix(2, p=0.5)
+        >>> reported_covariance(0.2, half, half)
+        0.05
+    """
+    if not math.isfinite(covariance):
+        raise EstimateError(f"covariance={covariance} must be a finite number")
+    for matrix in (first, second):
+        if not isinstance(matrix, Constant | Public):
+            raise EstimateError(
+                f"Proposition 1 is about constant matrices, not {matrix.kind} ones: only those "
+                "send the truth or a uniform category"
+            )
+        covariance *= matrix.signal
+    return covariance
+
+
+def paper_epsilon(p: float, r: int) -> float:
+    """ε_A = |ln(p / ((1−p)/|A|))|, as printed; not the ε of any matrix that can be sampled.
+
+    >>> round(paper_epsilon(0.7, 9), 3), paper_epsilon(0.1, 9)
+    (3.045, 0.0)
+    """
+    if not 0 < p < 1:
+        raise MatrixError(f"p={p} must lie strictly between 0 and 1")
+    if r < 1:
+        raise MatrixError(f"r={r}: there must be at least one category")
+    value = abs(math.log(p) + math.log(r) - math.log1p(-p))
+    return 0.0 if value < 1e-12 else value
+
+
+def paper_p_cluster(p: float, shape: Sequence[int]) -> float:
+    """p_C from the printed ε_A, with the sign of (Π|A| − 1) put right.
+
+    1 / (1 + (Π|A|−1)·exp(−Σ ε_A)); printed with (1−Π|A|), which gives rows that do not sum to 1.
+
+    >>> round(paper_p_cluster(0.7, (7, 6, 2)), 4)
+    0.9278
+    """
+    return cluster_diagonal(math.prod(shape), sum(paper_epsilon(p, r) for r in shape))
+
+
+def cluster_diagonal(cells: int, epsilon: float) -> float:
+    """The diagonal of the constant matrix with budget ε: 1 / (1 + (cells−1)·e^(−ε)).
+
+    >>> cluster_diagonal(2, math.log(3))
+    0.75
+    """
+    if cells < 1:
+        raise MatrixError(f"cells={cells}: there must be at least one")
+    if not epsilon >= 0:
+        raise MatrixError(f"ε={epsilon} must be 0 or more")
+    return 1 / (1 + (cells - 1) * math.exp(-epsilon))
