@@ -148,35 +148,41 @@ def best_split(
     pool = [s for s in _pool(domain, [*tables, *spare], epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
-    singles: list[Names] = [(name,) for name in domain.names]
+    every: list[Names] = list(dict.fromkeys([*((name,) for name in domain.names), *wide]))
+    rows = {table: row for row, table in enumerate(every)}
+    bias = np.array([product_bias(domain, table, dependences) for table in every])
+    margins = sparse.dok_array((len(every), len(every)))
+    for row in np.flatnonzero(np.isfinite(bias)):
+        first, last = map(domain.index, every[row])
+        margins[row, first], margins[row, last] = 1 / domain.shape[last], 1 / domain.shape[first]
+    kinds = [(wide, 1.0), (alone, worth)] if wide and alone else [(tables, 1.0)]
+    scales = np.zeros((len(kinds), len(every)))
 
-    def goal(wanted: list[Names], others: list[Names]) -> Goal:
-        every = [*wanted, *others]
-        bias = np.array([product_bias(domain, table, dependences) for table in every])
-        margins = np.zeros((len(every), len(domain)))
-        for row in np.flatnonzero(np.isfinite(bias)):
-            first, last = map(domain.index, every[row])
-            margins[row, [first, last]] = 1 / domain.shape[last], 1 / domain.shape[first]
-        return Goal(
-            information=_information(domain, [*singles, *every], pool, epsilon, n),
-            margins=sparse.csr_array(margins),
-            bias=bias,
-            scales=_scales(domain, wanted, others, coverage),
-        )
+    def cost(table: Names) -> float:
+        return relative_error(1.0, cells_in(domain, table), coverage)
 
-    goals = [(goal(wide or alone, spare), 1.0)]
-    if wide and alone:
-        goals.append((goal(alone, []), worth))
-    everything = goals[0][0]
-    if not everything.reached:
+    for scale, (wanted, _) in zip(scales, kinds, strict=True):
+        widths = Counter(map(len, wanted))  # tables of each width weigh as much as another's
+        for table in wanted:
+            scale[rows[table]] += cost(table) / widths[len(table)]
+    for table in spare:
+        scales[0, rows[table]] = _SPARE * cost(table) / len(domain)
+    goal = Goal(
+        information=_information(domain, every, pool, epsilon, n),
+        margins=sparse.csr_array(margins),
+        bias=bias,
+        scales=scales,
+        weights=np.array([weight for _, weight in kinds]),
+    )
+    if not goal.reached:
         return None
-    shares = best_shares(goals)
+    shares = best_shares(goal)
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not kept.size or not everything.among(kept).reached:
+    if not kept.size or not goal.among(kept).reached:
         kept = np.flatnonzero(shares > 0)
-    shares = best_shares([(wanted.among(kept), weight) for wanted, weight in goals])
+    shares = best_shares(goal.among(kept))
     used = shares > _SMALLEST_SHARE
-    if not everything.among(kept[used]).reached:
+    if not goal.among(kept[used]).reached:
         shares, used = np.maximum(shares, _SMALLEST_SHARE), np.ones_like(used)
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
@@ -185,22 +191,23 @@ def best_split(
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Σ_t scale_t·√E_t of the shares w, where a table's squared error is that of its better answer.
+    """Σ_g weight_g·ln Σ_t scale_gt·√E_t of the shares w; E is the squared error of table t.
 
     With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + 1/(1/B + κ·I_t): the noise of
     its margins, and of its departure from their product, which is B when nobody reports both. Other
     tables, and all when B is unknown, have E = 1/I_t.
     """
 
-    information: sparse.csr_array  # J of every attribute, then of every table, (rows, q)
-    margins: sparse.csr_array  # 1/r_b at a and 1/r_a at b where B is known, (tables, attributes)
+    information: sparse.csr_array  # J, (tables, questionnaires)
+    margins: sparse.csr_array  # 1/r_b at table a, 1/r_a at b, of pairs with B, (tables, tables)
     bias: Array  # B of each table, infinite where it is unknown
-    scales: Array  # what a unit of each table's standard error costs
+    scales: Array  # what a unit of each table's standard error costs, (goals, tables)
+    weights: Array  # a goal of weight 5 gives up a per cent only where one of 1 gains 5, (goals,)
 
     @property
     def reached(self) -> bool:
         """Whether somebody's answers, or B, tell of every table."""
-        told = self.information.max(axis=1).toarray().ravel()[self.margins.shape[1] :] > 0
+        told = self.information.max(axis=1).toarray().ravel() > 0
         return bool((told | np.isfinite(self.bias)).all())
 
     def among(self, kept: npt.NDArray[np.int64]) -> Goal:
@@ -209,13 +216,14 @@ class Goal:
 
     def fall(self, shares: Array) -> tuple[float, Array]:
         """Its value, and how fast it falls as each share grows."""
-        told, attributes = np.maximum(self.information @ shares, 1e-100), self.margins.shape[1]
-        alone, own = 1 / told[:attributes], 1 / (self._before + self._times * told[attributes:])
-        roots = np.sqrt(self.margins @ alone + own)
-        rates = self.scales / (2 * roots)
-        turned, margins = self._turned
-        slopes = np.concatenate((margins @ rates * alone**2, rates * self._times * own**2))
-        return float(self.scales @ roots), np.asarray(turned @ slopes)
+        told = np.maximum(self.information @ shares, 1e-100)
+        own = 1 / (self._before + self._times * told)
+        roots = np.sqrt(self.margins @ (1 / told) + own)
+        errors = self.scales @ roots
+        rates = (self.weights / errors) @ self.scales / (2 * roots)
+        information, margins = self._turned
+        slopes = margins @ rates / told**2 + rates * self._times * own**2
+        return float(self.weights @ np.log(errors)), np.asarray(information @ slopes)
 
     @cached_property
     def _before(self) -> Array:
@@ -233,32 +241,14 @@ class Goal:
         return sparse.csr_array(self.information.T), sparse.csr_array(self.margins.T)
 
 
-def best_shares(goals: Sequence[tuple[Goal, float]]) -> Array:
-    """The shares of least Σ weight·ln(error) over some goals, by Fellman's (1974) steps.
-
-    Multiplying the shares by √slope leads there: w_q ← w_q·√(slope_q). A goal of weight 5 gives up
-    a per cent only where that gains 5 per cent of a goal of weight 1.
-    """
-    questionnaires = goals[0][0].information.shape[1]
+def best_shares(goal: Goal) -> Array:
+    """The shares of least value, by Fellman's (1974) steps: w_q ← w_q·√(slope_q)."""
+    questionnaires = goal.information.shape[1]
     shares = np.full(questionnaires, 1 / questionnaires)
     for _ in range(_STEPS):
-        falls = [(weight, *goal.fall(shares)) for goal, weight in goals]
-        shares = shares * np.sqrt(sum(weight * slope / error for weight, error, slope in falls))
+        shares = shares * np.sqrt(goal.fall(shares)[1])
         shares /= shares.sum()
     return shares
-
-
-def _scales(
-    domain: Domain, tables: Sequence[Names], spare: Sequence[Names], coverage: float
-) -> Array:
-    """What a unit of standard error costs: tables of each width weigh as much as another's."""
-    widths = Counter(len(table) for table in tables)
-
-    def cost(table: Names) -> float:
-        return relative_error(1.0, cells_in(domain, table), coverage)
-
-    unit = [cost(table) / widths[len(table)] for table in tables]
-    return np.array([*unit, *(_SPARE * cost(table) / len(domain) for table in spare)])
 
 
 def _information(
