@@ -25,12 +25,13 @@ MARGINS = np.array([[1 / 4, 1 / 3, 0], [1 / 2, 0, 1 / 3], [0, 1 / 2, 1 / 4]])
 def goal(bias, weights=(1.0,)):
     """Of three attributes, told of without B, and their pairs."""
     rng = np.random.default_rng(0)
-    margins = np.zeros((6, 6))
+    margins, before = np.zeros((6, 6)), np.zeros(6)
     margins[3:, :3] = np.where(np.isfinite(bias)[:, None], MARGINS, 0.0)
+    before[3:] = [1 / each if each else np.inf for each in bias]
     return Goal(
         information=rng.uniform(1, 100, (6, 5)) * np.repeat([50.0, 1.0], 3)[:, None],
+        before=before,
         margins=margins,
-        bias=np.array([np.inf] * 3 + bias),
         scales=rng.uniform(0.5, 2.0, (len(weights), 6)),
         weights=np.array(weights),
     )

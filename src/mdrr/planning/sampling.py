@@ -149,29 +149,22 @@ def best_split(
     if not pool:
         return None
     every: list[Names] = list(dict.fromkeys([*((name,) for name in domain.names), *wide]))
-    rows = {table: row for row, table in enumerate(every)}
-    bias = np.array([product_bias(domain, table, dependences) for table in every])
-    margins = sparse.dok_array((len(every), len(every)))
-    for row in np.flatnonzero(np.isfinite(bias)):
-        first, last = map(domain.index, every[row])
+    told = _information(domain, every, pool, epsilon, n)
+    before, margins = np.zeros(len(every)), sparse.dok_array((len(every), len(every)))
+    for row, table in enumerate(every):
+        bias = product_bias(domain, table, dependences)
+        if math.isinf(bias):
+            continue
+        before[row] = 1 / bias if bias > 0 else math.inf
+        told[row] *= BORROWED
+        first, last = map(domain.index, table)
         margins[row, first], margins[row, last] = 1 / domain.shape[last], 1 / domain.shape[first]
     kinds = [(wide, 1.0), (alone, worth)] if wide and alone else [(tables, 1.0)]
-    scales = np.zeros((len(kinds), len(every)))
-
-    def cost(table: Names) -> float:
-        return relative_error(1.0, cells_in(domain, table), coverage)
-
-    for scale, (wanted, _) in zip(scales, kinds, strict=True):
-        widths = Counter(map(len, wanted))  # tables of each width weigh as much as another's
-        for table in wanted:
-            scale[rows[table]] += cost(table) / widths[len(table)]
-    for table in spare:
-        scales[0, rows[table]] = _SPARE * cost(table) / len(domain)
     goal = Goal(
-        information=_information(domain, every, pool, epsilon, n),
+        information=sparse.csr_array(told),
+        before=before,
         margins=sparse.csr_array(margins),
-        bias=bias,
-        scales=scales,
+        scales=_scales(domain, every, [wanted for wanted, _ in kinds], spare, coverage),
         weights=np.array([weight for _, weight in kinds]),
     )
     if not goal.reached:
@@ -193,22 +186,22 @@ def best_split(
 class Goal:
     """Σ_g weight_g·ln Σ_t scale_gt·√E_t of the shares w; E is the squared error of table t.
 
-    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + 1/(1/B + κ·I_t): the noise of
+    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + 1/(1/B + I_t): the noise of
     its margins, and of its departure from their product, which is B when nobody reports both. Other
     tables, and all when B is unknown, have E = 1/I_t.
     """
 
-    information: sparse.csr_array  # J, (tables, questionnaires)
+    information: sparse.csr_array  # J, (tables, questionnaires), κ·J of pairs whose B is known
+    before: Array  # 1/B of each table, 0 where it is unknown
     margins: sparse.csr_array  # 1/r_b at table a, 1/r_a at b, of pairs with B, (tables, tables)
-    bias: Array  # B of each table, infinite where it is unknown
     scales: Array  # what a unit of each table's standard error costs, (goals, tables)
     weights: Array  # a goal of weight 5 gives up a per cent only where one of 1 gains 5, (goals,)
 
     @property
     def reached(self) -> bool:
         """Whether somebody's answers, or B, tell of every table."""
-        told = self.information.max(axis=1).toarray().ravel() > 0
-        return bool((told | np.isfinite(self.bias)).all())
+        told = self.information.max(axis=1).toarray().ravel()
+        return bool(((told > 0) | (self.before > 0)).all())
 
     def among(self, kept: npt.NDArray[np.int64]) -> Goal:
         """The goal when only some questionnaires are used."""
@@ -217,23 +210,13 @@ class Goal:
     def fall(self, shares: Array) -> tuple[float, Array]:
         """Its value, and how fast it falls as each share grows."""
         told = np.maximum(self.information @ shares, 1e-100)
-        own = 1 / (self._before + self._times * told)
+        own = 1 / (self.before + told)
         roots = np.sqrt(self.margins @ (1 / told) + own)
         errors = self.scales @ roots
         rates = (self.weights / errors) @ self.scales / (2 * roots)
         information, margins = self._turned
-        slopes = margins @ rates / told**2 + rates * self._times * own**2
-        return float(self.weights @ np.log(errors)), np.asarray(information @ slopes)
-
-    @cached_property
-    def _before(self) -> Array:
-        """1/B."""
-        return np.divide(1.0, self.bias, out=np.full_like(self.bias, np.inf), where=self.bias > 0)
-
-    @cached_property
-    def _times(self) -> Array:
-        """κ where B is known, 1 elsewhere."""
-        return np.where(np.isfinite(self.bias), BORROWED, 1.0)
+        slope = information @ (margins @ rates / told**2 + rates * own**2)
+        return float(self.weights @ np.log(errors)), np.asarray(slope)
 
     @cached_property
     def _turned(self) -> tuple[sparse.csr_array, sparse.csr_array]:
@@ -251,9 +234,28 @@ def best_shares(goal: Goal) -> Array:
     return shares
 
 
+def _scales(
+    domain: Domain,
+    tables: Sequence[Names],
+    kinds: Sequence[Sequence[Names]],
+    spare: Sequence[Names],
+    coverage: float,
+) -> Array:
+    """What a unit of standard error costs: tables of each width weigh as much as another's."""
+    costs = np.array([relative_error(1.0, cells_in(domain, t), coverage) for t in tables])
+    rows = {table: row for row, table in enumerate(tables)}
+    times = np.zeros((len(kinds), len(tables)))
+    for goal, wanted in zip(times, kinds, strict=True):
+        widths = Counter(map(len, wanted))
+        for table in wanted:
+            goal[rows[table]] += 1 / widths[len(table)]
+    times[0, [rows[table] for table in spare]] = _SPARE / len(domain)
+    return np.asarray(times * costs)
+
+
 def _information(
     domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
-) -> sparse.csr_array:
+) -> Array:
     """n/F of every table in every jointly reported subset; 0 where the subset does not hold it.
 
     Everybody reports what is public, so that a table of it alone is known.
@@ -270,7 +272,7 @@ def _information(
             places = tuple(sorted(pool[j].index(name) for name in asked))
             square = _square(shapes[j], places, epsilon)
             found[i, j] = n / max(square - 1 / cells_in(domain, table), 1e-300)
-    return sparse.csr_array(found)
+    return found
 
 
 def _asked(domain: Domain, table: Names) -> Names:
