@@ -193,7 +193,7 @@ def predict(
     check_numbers(n, coverage, worth)
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
-    shapes = shapes_of(design.domain, dependences)
+    domain, shapes = design.domain, shapes_of(design.domain, dependences)
 
     @cache
     def total(names: Names) -> tuple[float, float]:
@@ -201,15 +201,25 @@ def predict(
 
     noise = {name: total((name,))[0] for name in dict.fromkeys(chain.from_iterable(tables))}
 
+    def by_pairs(names: Names, singles: Mapping[str, float]) -> float:
+        """The squared error of the table that has its attributes' margins and pairs, and no more.
+
+        Errors of a part are spread evenly over the other attributes' combinations.
+        """
+        found = sum(singles[name] * cells_in(domain, (name,)) for name in names)
+        for pair in combinations(names, 2):
+            bias, variance = product_bias(domain, pair, dependences), total(pair)[0]
+            if bias > 0 and variance > 0:
+                found += cells_in(domain, pair) / (1 / bias + BORROWED / variance)
+        return found / cells_in(domain, names)
+
     def errors_of(singles: Mapping[str, float]) -> Array:
         found = []
         for names in tables:
             variance = singles[names[0]] if len(names) == 1 else total(names)[0]
             if len(names) > 1 and dependences is not None:
-                pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
-                from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
-                variance = min(variance, from_pairs)
-            found.append(relative_error(variance, cells_in(design.domain, names), coverage))
+                variance = min(variance, by_pairs(names, singles))
+            found.append(relative_error(variance, cells_in(domain, names), coverage))
         return np.array(found)
 
     errors = errors_of({name: shapes[name].held(v) for name, v in noise.items()})
@@ -222,8 +232,7 @@ def predict(
         return float(np.average(values[kind], weights=shares[kind])) if kind.any() else None
 
     fears = ((mean(feared, alone), worth), (mean(feared, ~alone), 1.0))
-    private = design.domain.private
-    guesses = [shapes[name].guessed(v) for name, v in noise.items() if name in private]
+    guesses = [shapes[name].guessed(v) for name, v in noise.items() if name in domain.private]
     parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
     return Predicted(
         error=float(shares @ errors),
@@ -301,27 +310,6 @@ def _total(
 def cells_in(domain: Domain, names: Iterable[str]) -> int:
     """How many combinations some attributes have."""
     return math.prod(domain.attribute(name).size for name in names)
-
-
-def _from_pairs(
-    domain: Domain,
-    names: Names,
-    singles: Mapping[str, float],
-    pairs: Mapping[Names, float],
-    dependences: Dependences,
-) -> float:
-    """The squared error of the table that has its attributes' margins and pairs, and no more.
-
-    Errors of a part are spread evenly over the other attributes' combinations.
-    """
-    cells = cells_in(domain, names)
-    total = sum(singles[name] * cells_in(domain, (name,)) / cells for name in names)
-    for pair, variance in pairs.items():
-        bias = product_bias(domain, pair, dependences)
-        learnt = variance / BORROWED
-        drawn = bias if math.isinf(learnt) else learnt * bias / max(learnt + bias, 1e-300)
-        total += drawn * cells_in(domain, pair) / cells
-    return total
 
 
 def product_bias(domain: Domain, names: Names, dependences: Dependences | None) -> float:
