@@ -139,7 +139,7 @@ def _conjunction(domain: Domain, terms: Iterable[Term]) -> tuple[Term, ...]:
     for term in terms:
         shared = [other for other in merged if set(other.names) & set(term.names)]
         merged = [other for other in merged if other not in shared]
-        merged.append(_combined(domain, [*shared, term]))
+        merged.append(_combined(domain, [*shared, term]) if shared else term)
     return tuple(merged)
 
 
@@ -160,7 +160,8 @@ def _place(attribute: Attribute, label: object) -> int:
 
 def _label_mask(attribute: Attribute, labels: Iterable[object]) -> Mask:
     mask = np.zeros(attribute.size, dtype=np.bool_)
-    mask[[_place(attribute, label) for label in labels]] = True
+    for label in labels:
+        mask[_place(attribute, label)] = True
     return mask
 
 
@@ -179,7 +180,8 @@ def _listed_term(key: object, labels: object, domain: Domain) -> Term:
             raise QueryError(f"{combination!r} is not a combination of {key}")
         codes = [_place(domain.attribute(n), v) for n, v in zip(key, combination, strict=True)]
         mask[tuple(codes)] = True
-    return Term(key, mask)
+    names = tuple(sorted(key, key=domain.index))
+    return Term(names, np.transpose(mask, [key.index(name) for name in names]))
 
 
 def _listed(labels: object, key: object) -> list[Any]:
