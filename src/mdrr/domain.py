@@ -147,18 +147,15 @@ class Attribute:
 
     def to_dict(self) -> dict[str, Any]:
         """The attribute as JSON-ready values; edges are decimal texts, so no float is compared."""
-        fields: dict[str, Any] = {
+        fields = {
             "name": self.name,
             "kind": self.kind,
             "categories": list(self.categories),
+            "edges": self.edges and [edge_text(edge) for edge in self.edges],
+            "missing": self.missing,
+            "public": self.public or None,
         }
-        if self.edges is not None:
-            fields["edges"] = [edge_text(edge) for edge in self.edges]
-        if self.missing is not None:
-            fields["missing"] = self.missing
-        if self.public:
-            fields["public"] = True
-        return fields
+        return {key: value for key, value in fields.items() if value is not None}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Attribute:
@@ -197,8 +194,8 @@ class Domain:
         for attribute in self.attributes:
             if not isinstance(attribute, Attribute):
                 raise SchemaError(f"a domain is made of Attributes, not {type(attribute).__name__}")
-        for i, name in enumerate(self.names):
-            if name in self.names[:i]:
+        for name, times in Counter(self.names).items():
+            if times > 1:
                 raise SchemaError(f"the attribute {name!r} is declared twice")
 
     def __repr__(self) -> str:

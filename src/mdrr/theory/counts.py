@@ -51,8 +51,7 @@ class CountError:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields with `rmse` and `relative`, JSON-ready."""
-        named = {"rmse": self.rmse, "relative": self.relative}
-        return {**json_fields(self), **json_fields(named)}
+        return json_fields(self) | json_fields({"rmse": self.rmse, "relative": self.relative})
 
 
 def count_error(
