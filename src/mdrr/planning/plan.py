@@ -194,15 +194,15 @@ def plan(
     check_numbers(n, coverage, worth)
     n, coverage, worth = int(n), float(coverage), float(worth)
     tables = tables_of(domain, workload)
-    assumed = dependences or assume(domain)
-    found = []
-    for name, design in _designs(domain, tables, epsilon, n, dependences, coverage, worth):
-        predicted = predict(design, n, tables, dependences=assumed, coverage=coverage, worth=worth)
+    used, found = dependences or assume(domain), []
+    empty = Plan(domain, n, epsilon, tables, (), used, assumed=dependences is None, worth=worth)
+    for name, design in _designs(empty, coverage):
+        predicted = predict(design, n, tables, dependences=used, coverage=coverage, worth=worth)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
     if not found:
         raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose another ε")
-    return Plan(domain, n, epsilon, tables, (), assumed, dependences is None, worth).among(found)
+    return empty.among(found)
 
 
 def tables_of(domain: Domain, workload: Workload = "both") -> tuple[Names, ...]:
@@ -243,17 +243,11 @@ def assume(domain: Domain) -> Dependences:
     return Dependences(domain.names, values)
 
 
-def _designs(
-    domain: Domain,
-    tables: Sequence[Names],
-    epsilon: float,
-    n: int,
-    dependences: Dependences | None,
-    coverage: float,
-    worth: float,
-) -> Iterable[tuple[str, Design]]:
+def _designs(empty: Plan, coverage: float) -> Iterable[tuple[str, Design]]:
     """The candidates, without those of more combinations than 48 random bits can tell apart."""
+    domain, n, epsilon, worth = empty.domain, empty.n, empty.epsilon, empty.worth
     asked = domain.private
+    dependences = None if empty.assumed else empty.dependences
     most = min(epsilon, _EXACT)
     apart = min(epsilon, _EXACT * len(asked))
     for name, make, spent in (("independent", independent, apart), ("joint", joint, most)):
@@ -276,9 +270,9 @@ def _designs(
             yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=most)
         except MatrixError:
             break
-    kinds = {"split questionnaire": tables}
-    if any(len(names) > 2 for names in tables):
-        kinds["split questionnaire, by pairs"] = _parts(tables)
+    kinds = {"split questionnaire": empty.tables}
+    if any(len(names) > 2 for names in empty.tables):
+        kinds["split questionnaire, by pairs"] = _parts(empty.tables)
     for name, wanted in kinds.items():
         best = best_split(
             domain, wanted, most, n=n, dependences=dependences, coverage=coverage, worth=worth
