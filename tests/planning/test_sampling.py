@@ -8,6 +8,7 @@ import pytest
 from mdrr.dependence import Dependences
 from mdrr.domain import Attribute, Domain
 from mdrr.planning import best_split, predict
+from mdrr.planning.plan import tables_of
 from mdrr.planning.predict import WORTH
 from mdrr.planning.sampling import Goal, best_shares
 
@@ -83,3 +84,11 @@ def test_pairs_known_to_be_unrelated_need_not_be_asked():
     alone = sum(q.weight for q in design.questionnaires if len(q.attributes) == 1)
     others = sum(q.weight for q in blind.questionnaires if len(q.attributes) == 1)
     assert alone / total > others / sum(q.weight for q in blind.questionnaires)
+
+
+@pytest.mark.parametrize("workload", ["both", "pairs"])
+def test_all_of_many_attributes_are_asked_though_their_dependences_are_known(workload):
+    domain = Domain(tuple(Attribute(f"a{i}", tuple(range(2 + i % 4))) for i in range(60)))
+    known = Dependences(domain.names, 0.2 + 0.8 * np.eye(60))
+    design = best_split(domain, tables_of(domain, workload), 2.0, n=10_000, dependences=known)
+    assert {name for q in design.questionnaires for name in q.attributes} == set(domain.names)
