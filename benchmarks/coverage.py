@@ -35,8 +35,7 @@ from benchmarks.methods import clusters
 import mdrr
 from benchmarks import runner
 from mdrr.dependence import from_codes
-from mdrr.masks import Term
-from mdrr.query import Query
+from mdrr.query import Query, Term
 from mdrr.randomizer import randomize_codes
 from mdrr.tallies import tally_codes
 

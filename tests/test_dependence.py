@@ -15,14 +15,13 @@ from scipy.stats.contingency import association
 from mdrr.datasets import adult, adult_domain
 from mdrr.dependence import Dependences, dependences, from_codes, from_tables
 from mdrr.dependence.association import cramers_v, debiased, measured, pearson
-from mdrr.dependence.chance import Chance
-from mdrr.dependence.noise import NoisyTable, noisy_pair
+from mdrr.dependence.noise import Chance, NoisyTable, noisy_pair
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation.unbiased import unbiased
 from mdrr.frames import encode
-from mdrr.matrix import Dense, constant_matrix
+from mdrr.matrix import Dense, banded_matrix, constant_matrix
 from mdrr.protocols import clustered, independent, sampled
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SeededSource
@@ -122,6 +121,28 @@ def test_debiased_dependences_are_the_true_ones_and_attenuated_ones_are_not(desi
     assert shrunk.margins is None
     assert shrunk["a", "b"] < 0.75 * TRUE["a", "b"]
     assert shrunk["b", "c"] < found["b", "c"]
+
+
+def test_reports_as_they_stand_are_read_from_codes_of_more_attributes():
+    """Through equal matrices, written out or not, the reports of three attributes are the same."""
+    constant = constant_matrix(CHAIN.size, p=0.6)
+    rows = (
+        constant.off + (constant.diagonal - constant.off) * np.eye(CHAIN.size, dtype=int)
+    ).tolist()
+    for matrix in (constant, Dense(tuple(map(tuple, rows)))):
+        design = Design(CHAIN, (Questionnaire((Cluster(CHAIN.names, matrix),)),))
+        codes = np.random.default_rng(4).integers(CHAIN.size, size=900)
+        found = dependences(tally_codes([[codes]], design), design, debiased=False)
+        columns = np.unravel_index(codes, CHAIN.shape)
+        np.testing.assert_allclose(found.values, from_codes(columns, CHAIN).values)
+
+
+def test_reports_that_are_no_cells_are_read_debiased_only():
+    matrix = banded_matrix(CHAIN.size, epsilon=1.0)
+    design = Design(CHAIN, (Questionnaire((Cluster(CHAIN.names, matrix),)),))
+    tally = tally_codes([[np.arange(matrix.outcomes)]], design)
+    with pytest.raises(EstimateError, match="'a' and 'b' are not all cells; read them debiased"):
+        dependences(tally, design, debiased=False)
 
 
 def test_noise_alone_is_not_taken_for_dependence():

@@ -63,6 +63,8 @@ def test_only_orders_without_a_missing_category_have_a_correlation(kind, missing
         ({"kind": "numeric", "categories": (), "edges": (0, 2, 2)}, "must strictly increase"),
         ({"kind": "numeric", "categories": (), "edges": (0, float("nan"), 2)}, "not a finite"),
         ({"kind": "numeric", "categories": (), "edges": (0, float("inf"), 2)}, "not a finite"),
+        ({"kind": "numeric", "categories": (), "edges": (0, True, 2)}, "edge True of 'a' is not"),
+        ({"kind": "numeric", "categories": (), "edges": (0, 1, 10**400)}, "not a finite number"),
         ({"kind": "numeric", "categories": (), "edges": (0, "1", 2)}, "not a finite number"),
         ({"kind": "numeric", "edges": (0, 1, 2)}, "are its bins: leave them out"),
     ],
@@ -120,9 +122,10 @@ def test_one_attribute_is_a_domain():
         (lambda: domain_of(2, 2).project(["a", "a"]), "'a' is declared twice"),
         (lambda: Domain.from_dict([{"categories": ["x", "y"]}]), "has no 'name'"),
         (lambda: Domain.from_dict([{"name": "a", "categories": 5}]), "cannot be read"),
+        (lambda: Domain.from_dict([{"name": "a", "categories": "xy"}]), "are one text"),
         (
             lambda: Domain.from_dict([{"name": "a", "kind": "numeric", "edges": ["0", "x", "1"]}]),
-            "the edge 'x' is not a number",
+            "the edge 'x' of 'a' is not a finite number",
         ),
     ],
 )

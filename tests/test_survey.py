@@ -112,7 +112,7 @@ def test_title_words_and_settings_may_be_left_out():
         ("[[attributes]]\nname = 'a'\ncategories = ['x', 'x']", "the category 'x' twice"),
         ("[[attributes]]\nname = 'a'\ncategories = ['x', 1979-05-27]", "must all be text"),
         ("[[attributes]]\nname = 'a'\nedges = [0, 1]", "at least 3 edges"),
-        ("[[attributes]]\nname = 'a'\nedges = [0, 'x', 2]", "the edge 'x' is not a number"),
+        ("[[attributes]]\nname = 'a'\nedges = [0, 'x', 2]", "edge 'x' of 'a' is not a finite"),
         ("{ok}kind = 'nominl'", "kind 'nominl'. Known: 'nominal'"),
         ("{ok}missing = '?'", "missing='[?]', which is not among"),
         ("{ok}question = 3", r"\('a'\): question = 3 is not text"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+
+import numpy as np
 
 from mdrr.dependence import Dependences
 from mdrr.domain import Domain
@@ -40,16 +41,18 @@ def cluster(
     if not 0 <= min_dependence <= (math.inf if dependences.measure == "covariance" else 1):
         raise DesignError(f"min_dependence={min_dependence}: a dependence lies between 0 and 1")
     clusters: list[tuple[str, ...]] = [(name,) for name in domain.private]
+    places = [dependences.names.index(name) for name in domain.private]
+    strengths = dependences.values[np.ix_(places, places)]
+    cells = np.array([domain.attribute(name).size for name in domain.private], dtype=object)
     while True:
-        mergeable: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
-        for first, second in combinations(clusters, 2):
-            strength = max(dependences[a, b] for a in first for b in second)
-            cells = math.prod(domain.attribute(name).size for name in first + second)
-            if strength >= min_dependence and cells <= max_cells:
-                mergeable[first, second] = strength
-        if not mergeable:
-            return tuple(clusters)
-        best = max(mergeable, key=mergeable.__getitem__)  # the first of equals
-        merged = tuple(sorted(best[0] + best[1], key=domain.index))
-        clusters = [c for c in clusters if c not in best] + [merged]
-        clusters.sort(key=lambda c: domain.index(c[0]))
+        fits = np.multiply.outer(cells, cells) <= max_cells
+        mergeable = np.triu(fits & (strengths >= min_dependence), 1)
+        if not mergeable.any():
+            return tuple(tuple(sorted(names, key=domain.index)) for names in clusters)
+        best = np.argmax(np.where(mergeable, strengths, -1.0))  # the first of equals
+        first, second = np.unravel_index(best, strengths.shape)
+        strengths[first] = strengths[:, first] = np.maximum(strengths[first], strengths[second])
+        strengths = np.delete(np.delete(strengths, second, axis=0), second, axis=1)
+        cells[first] *= cells[second]
+        cells = np.delete(cells, second)
+        clusters[first] += clusters.pop(second)

@@ -14,10 +14,9 @@ from itertools import islice, product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from mdrr.attribute import Attribute
     from mdrr.dependence import Dependences
     from mdrr.design import Cluster, Design
-    from mdrr.domain import Domain
+    from mdrr.domain import Attribute, Domain
     from mdrr.estimation import Count, Estimate, Table
     from mdrr.planning.plan import Plan
     from mdrr.tallies import Tally

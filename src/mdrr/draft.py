@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mdrr.attribute import attribute_faults, edge_text
 from mdrr.columns import require
+from mdrr.domain import attribute_faults, edge_text
 from mdrr.errors import SchemaError
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ import numpy as np
 
 from mdrr.errors import QueryError
 from mdrr.estimation import Estimate
-from mdrr.masks import Term
 from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.query import Query, Term
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from mdrr.attribute import Attribute, attribute_faults, bins_in_words, known
-from mdrr.domain import Domain
+from mdrr.domain import Attribute, Domain, attribute_faults, bins_in_words, known
 from mdrr.errors import MdrrError, SchemaError, did_you_mean
 from mdrr.settings import Settings as Settings
 from mdrr.settings import making_faults, setting_faults

@@ -10,10 +10,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mdrr.attribute import Attribute
 from mdrr.cli.interview import leaving
 from mdrr.cli.respond import _PAUSES
 from mdrr.collector import Asked, CollectorError, Link
+from mdrr.domain import Attribute
 from mdrr.frozen import FrozenSurvey, texts
 from mdrr.response import Report
 from mdrr.server.answers import FRESH_SECONDS

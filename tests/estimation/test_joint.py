@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from mdrr.errors import EstimateError
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.mixture import MixtureJoint, Pinned
-from mdrr.masks import Term
-from mdrr.query import Query
+from mdrr.query import Query, Term
 from tests.cases import domain_of
 from tests.chance import ALPHA, surprise
 

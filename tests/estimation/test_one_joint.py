@@ -14,9 +14,8 @@ import mdrr
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation import estimate
-from mdrr.masks import Term
 from mdrr.protocols import clustered, independent
-from mdrr.query import Query
+from mdrr.query import Query, Term
 from tests.chance import z
 from tests.estimation.simulated import people, reports
 

@@ -16,10 +16,9 @@ from mdrr.estimation import estimate
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import unbiased
 from mdrr.estimation.uncertainty import Deviation, agreement, bounds, deviation_of, reach
-from mdrr.masks import Term
 from mdrr.matrix import banded_matrix, constant_matrix, subset_matrix
 from mdrr.protocols import clustered, independent, sampled
-from mdrr.query import Query
+from mdrr.query import Query, Term
 from mdrr.tallies import tally_codes
 from tests.cases import domain_of, uneven
 from tests.chance import z

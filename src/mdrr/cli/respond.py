@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from mdrr.attribute import Attribute
 from mdrr.cli.interview import Interview, Words, agreed, leaving, say, words_of
 from mdrr.cli.kept import Kept
 from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.columns import require
+from mdrr.domain import Attribute
 from mdrr.errors import DesignError, MdrrError
 from mdrr.respondent import check
 from mdrr.respondent import respond as randomize

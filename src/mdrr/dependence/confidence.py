@@ -10,9 +10,7 @@ import numpy as np
 from scipy.special import chdtrc, chndtr, ndtr
 
 from mdrr.dependence.association import Measure, debiased, measure_of, moments, scored
-from mdrr.dependence.chance import Chance
-from mdrr.dependence.noise import NoisyTable
-from mdrr.dependence.strengths import LEVEL
+from mdrr.dependence.noise import Chance, NoisyTable
 from mdrr.domain import Attribute
 from mdrr.estimation.project import nearest
 from mdrr.matrix import Array
@@ -51,8 +49,8 @@ def estimated(
     table: NoisyTable,
     first: Attribute,
     second: Attribute,
-    measure: Measure = "auto",
-    level: float = LEVEL,
+    measure: Measure,
+    level: float,
 ) -> tuple[float, Signal, tuple[Signal, ...]]:
     """The debiased dependence, and what both ends of its interval are found from (`interval`).
 
@@ -70,23 +68,21 @@ def estimated(
         return value, replace(low, chance=likely), (low, *high)
     at = moments(table.values, first.scores, second.scores)
     product = np.outer(at.x, at.y)
-    seen, noise, slope = at.covariance**2, chance.variance(product), table.variance(product)
-    value = scored(at, slope, chosen)
-    signal, most = Signal(seen, noise, noise**2, slope), 1.0
+    value, most = scored(at, table.variance(product), chosen), 1.0
     if chosen == "covariance":
         most = math.prod(np.ptp(one.scores) / 2 for one in (first, second)) ** 2
     if chance.silent or at.scale == 0:  # nobody differs in one of the two: it is anything
         signal = Signal(0.0, 0.0, 0.0, 0.0, most)
         return value, signal, (signal,)
-    likely = _chance(signal, chance, product * at.covariance, tail)
-    if chosen == "covariance":
-        signal = replace(signal, most=most, chance=likely)
-    else:
-        r, (first_sd, second_sd) = at.covariance / at.scale, at.deviations
+    scale, bend = 1.0, np.zeros_like(product)
+    if chosen == "pearson":  # r divides by deviations, which have noise of their own
+        scale, (first_sd, second_sd) = at.scale, at.deviations
         bend = np.add.outer((at.x / first_sd) ** 2, (at.y / second_sd) ** 2) / 2
-        slope = table.variance(product / at.scale - r * bend)
-        noise /= at.scale**2
-        signal = Signal(r**2, noise, noise**2, slope, chance=likely)
+    size, noise = at.covariance / scale, chance.variance(product) / scale**2
+    slope = table.variance(product / scale - size * bend)
+    signal = Signal(size**2, noise, noise**2, slope, most)
+    likely = _chance(signal, chance, product * at.covariance, tail)
+    signal = replace(signal, chance=likely)
     return value, signal, (signal,)
 
 

@@ -26,7 +26,7 @@ from mdrr.errors import EstimateError, SchemaError
 from mdrr.estimation.assisted import discoveries
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.project import nearest
-from mdrr.estimation.unbiased import unbiased, view_of
+from mdrr.estimation.unbiased import unbiased
 from mdrr.matrix import Array
 from mdrr.sums import MOST_CATEGORIES
 from mdrr.tallies import Tally
@@ -40,7 +40,7 @@ def from_tables(
     Rows are the categories of the pair's first name. The domain gives kinds and scores.
     """
     sums: dict[str, list[Array]] = {name: [] for name in domain.names}
-    values = _empty(domain)
+    values = np.eye(len(domain))
     for i, j, first, second in _pairs(domain):
         if (first.name, second.name) in tables:
             table = np.asarray(tables[first.name, second.name])
@@ -73,22 +73,16 @@ def pair_tables(
 ) -> dict[tuple[str, str], npt.NDArray[np.int64]]:
     """The two-way table of every pair of code columns; tables of chunks add up."""
     if sum(domain.shape) > MOST_CATEGORIES:
+        every = zip(domain.names, domain.shape, codes, strict=True)
         return {
-            (domain.names[i], domain.names[j]): _crossed(codes[i], codes[j], domain.shape[j], size)
-            for (i, size), (j, _) in combinations(enumerate(domain.shape), 2)
+            (first, second): np.bincount(a.astype(np.int64) * s + b, minlength=r * s).reshape(r, s)
+            for (first, r, a), (second, s, b) in combinations(every, 2)
         }
     (table,) = burt_tables(codes, domain.shape)
     ends = np.cumsum([0, *domain.shape])
     places = [slice(*each) for each in pairwise(ends.tolist())]
     named = list(zip(domain.names, places, strict=True))
     return {(a, b): table[rows, columns] for (a, rows), (b, columns) in combinations(named, 2)}
-
-
-def _crossed(
-    first: npt.NDArray[Any], second: npt.NDArray[Any], columns: int, rows: int
-) -> npt.NDArray[np.int64]:
-    cells = first.astype(np.int64) * columns + second
-    return np.bincount(cells, minlength=rows * columns).reshape(rows, columns)
 
 
 def dependences(
@@ -130,8 +124,7 @@ def dependences(
     tally.check(design)
     domain = design.domain if attributes is None else design.domain.project(attributes)
     if not debiased:
-        names = combinations(domain.names, 2)
-        seen = {(a, b): reported_pair(tally, design, a, b) for a, b in names}
+        seen = {pair: _reported(tally, design, pair) for pair in combinations(domain.names, 2)}
         return replace(
             from_tables(seen, domain, measure=measure), margins=None, library=tally.library
         )
@@ -159,7 +152,7 @@ def from_noisy(
     """
     if level is not None and not 0 < level < 1:
         raise EstimateError(f"level={level}: a probability lies strictly between 0 and 1")
-    values, lows, highs, nearby = _empty(domain), [], [], dict[int, Array]()
+    values, lows, highs, nearby = np.eye(len(domain)), [], [], dict[int, Array]()
     for i, j, first, second in _pairs(domain):
         table = look(first, second)
         nearby.setdefault(i, nearest(table.values.sum(axis=1)))
@@ -196,26 +189,25 @@ def from_noisy(
     )
 
 
-def reported_pair(tally: Tally, design: Design, first: str, second: str) -> Array:
+def _reported(tally: Tally, design: Design, pair: tuple[str, str]) -> Array:
     """How often two attributes' categories were reported together, as they stand in the reports."""
-    tally.check(design)
-    shape = design.domain.project((first, second)).shape
-    total = np.zeros(shape)
-    for q, (questionnaire, group) in enumerate(
-        zip(design.questionnaires, tally.groups, strict=True)
-    ):
-        if not group.n or not {first, second} <= set(questionnaire.attributes):
-            continue
-        for cluster in questionnaire.clusters:
-            if {first, second} & set(cluster.attributes) and not cluster.matrix.reports_cells:
+    parts = []
+    for view in noisy_pair(tally, design, *pair).found.views:
+        sizes: list[int] = []
+        others: list[int] = []  # the axes of attributes that a code tells of beside the pair
+        for axis in view.axes:
+            if not axis.matrix.reports_cells:
                 raise EstimateError(
-                    f"the reports of {cluster.name!r} are not cells; read them debiased instead"
+                    f"the reports of {pair[0]!r} and {pair[1]!r} are not all cells; read them "
+                    "debiased instead"
                 )
-        view = view_of(tally, design, q, (first, second))
-        total += np.rint(group.n * np.transpose(view.reported.reshape(view.shape), view.order))
-    if not total.sum():
-        raise EstimateError(f"nobody reported both {first!r} and {second!r}")
-    return total
+            if not axis.constant:
+                gone = set(range(len(axis.shape))) - set(axis.places)
+                others += [len(sizes) + place for place in gone]
+            sizes += axis.sizes if axis.constant else axis.shape
+        table = view.reported.reshape(sizes).sum(axis=tuple(others))
+        parts.append(np.rint(view.n * np.transpose(table, view.order)))
+    return np.asarray(sum(parts))
 
 
 def _margins(tally: Tally, design: Design, names: Sequence[str]) -> tuple[Array, ...] | None:
@@ -246,13 +238,9 @@ def unknown_spread(categories: int) -> float:
     return (categories - 1) / (categories * (categories + 1))
 
 
-def _empty(domain: Domain) -> Array:
+def _pairs(domain: Domain) -> list[tuple[int, int, Attribute, Attribute]]:
     if len(domain) < 2:
         raise EstimateError("dependence needs at least two attributes")
-    return np.eye(len(domain))
-
-
-def _pairs(domain: Domain) -> list[tuple[int, int, Attribute, Attribute]]:
     every = list(enumerate(domain.attributes))
     return [(i, j, first, second) for (i, first), (j, second) in combinations(every, 2)]
 

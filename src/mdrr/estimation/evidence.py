@@ -18,8 +18,8 @@ from mdrr.estimation.project import posterior_mean
 from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
 from mdrr.estimation.update import Stacked, Update, smoothed_update
 from mdrr.groups import Group
-from mdrr.masks import MOST_CELLS
 from mdrr.matrix import Array, Banded, Matrix, Public
+from mdrr.query import MOST_CELLS
 from mdrr.tallies import Tally
 
 Names = tuple[str, ...]

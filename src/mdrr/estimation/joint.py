@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
-from mdrr.masks import MOST_CELLS, Term, cells_shape
 from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.query import MOST_CELLS, Query, Term, cells_shape
 from mdrr.randomizer import smallest_unsigned
 
 Columns: TypeAlias = list[npt.NDArray[Any]]

@@ -20,9 +20,8 @@ from mdrr.domain import Domain
 from mdrr.errors import EstimateError
 from mdrr.estimation.joint import Columns, draw_cells, typed
 from mdrr.estimation.kernel import add_cells
-from mdrr.masks import MOST_CELLS, Term, cells_shape
 from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.query import MOST_CELLS, Query, Term, cells_shape
 from mdrr.randomizer import cells_of
 
 _CHUNK = 65_536

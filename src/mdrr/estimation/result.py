@@ -24,9 +24,8 @@ from mdrr.estimation.joint import Joint, ProductJoint
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.table import MOST_INTERVALS, RESULTS, Count, Table, labelled, refuse_clash
 from mdrr.estimation.uncertainty import Of, bounds
-from mdrr.masks import MOST_CELLS
 from mdrr.matrix import Array
-from mdrr.query import Query, Where
+from mdrr.query import MOST_CELLS, Query, Where
 from mdrr.tallies import Tally
 
 FORMAT = 1

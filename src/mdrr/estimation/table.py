@@ -13,9 +13,8 @@ import numpy as np
 from mdrr.display import charts, count_html, on_white, table_html
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError
-from mdrr.masks import Term
 from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.query import Query, Term
 
 if TYPE_CHECKING:
     from mdrr.estimation.result import Estimate

@@ -17,8 +17,8 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.groups import Group
-from mdrr.masks import MOST_CELLS, cells_shape
 from mdrr.matrix import Array, Public, Through
+from mdrr.query import MOST_CELLS, cells_shape
 from mdrr.randomizer import cells_of
 from mdrr.tallies import Tally
 

@@ -28,9 +28,8 @@ from scipy.special import ndtr, ndtri, owens_t
 
 from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.unbiased import Unbiased
-from mdrr.masks import Mask
 from mdrr.matrix import Array
-from mdrr.query import Query
+from mdrr.query import Mask, Query
 
 Of: TypeAlias = Literal["people", "population"]
 Look: TypeAlias = Callable[[tuple[str, ...]], Array]

@@ -18,7 +18,7 @@ from mdrr.design import Design
 from mdrr.display import charts, on_white, plan_html
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, MatrixError, is_number
-from mdrr.planning.predict import WORTH, Names, Predicted, check_counts, check_worth, predict
+from mdrr.planning.predict import WORTH, Names, Predicted, check_numbers, predict
 from mdrr.planning.sampling import best_split, split_questionnaire
 from mdrr.protocols import clustered, independent, joint, subsets
 
@@ -67,9 +67,14 @@ class Plan:
     worth: float = WORTH
 
     def __repr__(self) -> str:
-        rows = [f"{c.name}: {_errors(c.predicted)}" for c in self.candidates]
-        head = f"Plan for {self.n:,} people at ε = {self.epsilon:.4g}, the best first"
-        return "\n  ".join([f"<{head}", *rows]) + ">"
+        rows = [f"<Plan for {self.n:,} people at ε = {self.epsilon:.4g}, the best first"]
+        for c in self.candidates:
+            text = f"{c.name}: error {c.predicted.error:.3g}"
+            if self.has_both:
+                alone, together = c.predicted.alone, c.predicted.together
+                text += f" (single attributes {alone:.3g}, wider {together:.3g})"
+            rows.append(text)
+        return "\n  ".join(rows) + ">"
 
     def _repr_html_(self) -> str:
         return plan_html(self)
@@ -103,11 +108,11 @@ class Plan:
 
     def among(self, candidates: Iterable[Candidate]) -> Plan:
         """The plan with other candidates, ranked as its own: those that rest on guesses last."""
-        found = sorted(
-            candidates,
-            key=lambda c: (self.assumed and not c.predicted.covered, c.predicted.loss),
-        )
-        return replace(self, candidates=tuple(found))
+
+        def rank(found: Candidate) -> tuple[bool, float]:
+            return self.assumed and not found.predicted.covered, found.predicted.loss
+
+        return replace(self, candidates=tuple(sorted(candidates, key=rank)))
 
     def plot(self) -> Any:
         """A chart (Altair) of the predicted error of every candidate."""
@@ -124,14 +129,6 @@ class Plan:
             "forged": [c.predicted.forged for c in self.candidates],
         }
         return make_frame(columns, backend)
-
-
-def _errors(predicted: Predicted) -> str:
-    """The error in words, by kinds of tables if there are two."""
-    text = f"error {predicted.error:.3g}"
-    if predicted.alone is None or predicted.together is None:
-        return text
-    return f"{text} (single attributes {predicted.alone:.3g}, wider {predicted.together:.3g})"
 
 
 def plan(
@@ -194,19 +191,18 @@ def plan(
         raise DesignError(f"ε={epsilon:g} says nothing in 48 random bits; choose a larger ε")
     if not domain.private:
         raise DesignError("all attributes are public, so there is nothing to plan")
-    check_counts(n, coverage)
-    check_worth(worth)
+    check_numbers(n, coverage, worth)
     n, coverage, worth = int(n), float(coverage), float(worth)
     tables = tables_of(domain, workload)
-    assumed = dependences or assume(domain)
-    found = []
-    for name, design in _designs(domain, tables, epsilon, n, dependences, coverage, worth):
-        predicted = predict(design, n, tables, dependences=assumed, coverage=coverage, worth=worth)
+    used, found = dependences or assume(domain), []
+    empty = Plan(domain, n, epsilon, tables, (), used, assumed=dependences is None, worth=worth)
+    for name, design in _designs(empty, coverage):
+        predicted = predict(design, n, tables, dependences=used, coverage=coverage, worth=worth)
         if math.isfinite(predicted.error):
             found.append(Candidate(name, design, predicted))
     if not found:
         raise DesignError(f"no design spends ε={epsilon:g} on this domain; choose another ε")
-    return Plan(domain, n, epsilon, tables, (), assumed, dependences is None, worth).among(found)
+    return empty.among(found)
 
 
 def tables_of(domain: Domain, workload: Workload = "both") -> tuple[Names, ...]:
@@ -247,17 +243,11 @@ def assume(domain: Domain) -> Dependences:
     return Dependences(domain.names, values)
 
 
-def _designs(
-    domain: Domain,
-    tables: Sequence[Names],
-    epsilon: float,
-    n: int,
-    dependences: Dependences | None,
-    coverage: float,
-    worth: float,
-) -> Iterable[tuple[str, Design]]:
+def _designs(empty: Plan, coverage: float) -> Iterable[tuple[str, Design]]:
     """The candidates, without those of more combinations than 48 random bits can tell apart."""
+    domain, n, epsilon, worth = empty.domain, empty.n, empty.epsilon, empty.worth
     asked = domain.private
+    dependences = None if empty.assumed else empty.dependences
     most = min(epsilon, _EXACT)
     apart = min(epsilon, _EXACT * len(asked))
     for name, make, spent in (("independent", independent, apart), ("joint", joint, most)):
@@ -280,9 +270,9 @@ def _designs(
             yield f"sampled {size}", split_questionnaire(domain, chosen, epsilon=most)
         except MatrixError:
             break
-    kinds = {"split questionnaire": tables}
-    if any(len(names) > 2 for names in tables):
-        kinds["split questionnaire, by pairs"] = _parts(tables)
+    kinds = {"split questionnaire": empty.tables}
+    if any(len(names) > 2 for names in empty.tables):
+        kinds["split questionnaire, by pairs"] = _parts(empty.tables)
     for name, wanted in kinds.items():
         best = best_split(
             domain, wanted, most, n=n, dependences=dependences, coverage=coverage, worth=worth

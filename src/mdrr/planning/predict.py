@@ -9,12 +9,12 @@ really are is no error, hence − (1 − Σπ²)/n. Even shares stand for the un
 The default estimator does better twice. A distribution drawn evenly from all of its k categories
 lies S = (k − 1)/(k(k + 1)) from the even one, so that however loud the noise an attribute's squared
 error is about V·S/(V + S), or (S²V + V²D)/(V + S)² if D is what it is known to lie from the even
-one. And a report that names other attributes too, through a constant matrix
-of signal s and floor o, is the likelier noise the rarer their combination: if their r combinations
-were e equally frequent ones, as uneven as the margins (e = Π 1/Σπ², of evenly drawn margins
-Π (k + 1)/2), whoever knows which has G = (s/t + o·r)/(s/t + o·e) times the information on a table
-of t cells. What a model learns of them lies between nothing and all: √G is taken, after looking at
-both bounds on Adult, randhie and fresh draws of network and correlated.
+one. And a report that names other attributes too, through a constant matrix of signal s, is the
+likelier noise the rarer their combination: if their r combinations were e equally frequent ones, as
+uneven as the margins (e = Π 1/Σπ², of evenly drawn margins Π (k + 1)/2), whoever knows which has
+G = 1/(s + (1 − s)·e/r) times the information on a table. What a model learns of them lies between
+nothing and all: √G is taken, after looking at both bounds on Adult, randhie and fresh draws of
+network and correlated.
 
 A table of several attributes is answered by its unbiased estimate or by its margins and pairs,
 whichever errs less: what three attributes do beyond their pairs is not predicted.
@@ -35,12 +35,11 @@ from itertools import chain, combinations
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.dependence import Dependences
+from mdrr.dependence import Dependences, unknown_spread
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import DesignError, is_number
 from mdrr.matrix import Array, Constant, Matrix, Subset, Through
-from mdrr.planning.shape import Shape, gain, shapes_of
 
 Names = tuple[str, ...]
 
@@ -61,6 +60,71 @@ GUESSWORK = 0.5
 
 GUESSED = "With so few people and so small an ε, the estimate is mostly a guess made beforehand."
 """Said where that is so."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is known of an attribute's distribution: how uneven its k categories are.
+
+    >>> some = Shape(2, 2 / 3)
+    >>> some.held(math.inf), round(some.held(1e-4), 6), round(some.held(1e6), 3)
+    (inf, 0.0001, 0.167)
+    >>> round(Shape(2, 0.5).held(1e6), 3)  # even indeed, as whoever knows nothing guesses
+    0.0
+    """
+
+    cells: int  # k
+    square: float  # Σπ² ≥ 1/k; 2/(k + 1) is the mean of those drawn evenly from all there are
+
+    @property
+    def even(self) -> float:
+        """1/(k·Σπ²), 1 if all categories are equally frequent."""
+        return 1 / (self.cells * self.square)
+
+    def held(self, variance: float) -> float:
+        """Its squared error: the noise's V, or what it differs from the even one by, D."""
+        if math.isinf(variance):
+            return variance
+        guess = self.guessed(variance)
+        return (1 - guess) ** 2 * variance + guess**2 * max(self.square - 1 / self.cells, 0.0)
+
+    def feared(self, variance: float) -> float:
+        """What is held of an unknown distribution: never less for more noise."""
+        if math.isinf(variance):
+            return variance
+        return unknown_spread(self.cells) * self.guessed(variance)
+
+    def guessed(self, variance: float) -> float:
+        """V/(V + S)."""
+        return 1 / (1 + unknown_spread(self.cells) / variance) if variance > 0 else 0.0
+
+
+def gain(others: Sequence[float], signal: float) -> float:
+    """G: what knowing which combinations of the other attributes occur adds to the information.
+
+    `others` says how even each other attribute of the report is, see `Shape`. `signal` is the
+    probability that the report is the truth and not noise; 0 for reported sets, which win only
+    where it is small.
+
+    >>> gain([], 0.1), gain([2 / 3], 1.0), gain([2 / 3, 2 / 3], 0.0)
+    (1.0, 1.0, 2.25)
+    """
+    return 1 / (signal + (1 - signal) * math.prod(others))
+
+
+def shapes_of(domain: Domain, dependences: Dependences | None) -> dict[str, Shape]:
+    """Every attribute's, as its margin says or as an unknown one's."""
+    sizes = {name: domain.attribute(name).size for name in domain.names}
+    found = {name: Shape(size, 2 / (size + 1)) for name, size in sizes.items()}
+    if dependences is not None and dependences.margins is not None:
+        for name, margin in zip(dependences.names, dependences.margins, strict=True):
+            if len(margin) != sizes.get(name, len(margin)):
+                raise DesignError(
+                    f"the dependences know {len(margin)} categories of {name!r}, the domain "
+                    f"{sizes[name]}: they are of another domain"
+                )
+            found[name] = Shape(len(margin), float((margin**2).sum()))
+    return found
 
 
 @dataclass(frozen=True)
@@ -126,10 +190,10 @@ def predict(
         ...     for d in (independent, joint)]
         [0.038, 0.007]
     """
-    check_counts(n, coverage)
+    check_numbers(n, coverage, worth)
     if not tables:
         raise DesignError("the workload is empty: name at least one table")
-    shapes = shapes_of(design.domain, dependences)
+    domain, shapes = design.domain, shapes_of(design.domain, dependences)
 
     @cache
     def total(names: Names) -> tuple[float, float]:
@@ -137,15 +201,25 @@ def predict(
 
     noise = {name: total((name,))[0] for name in dict.fromkeys(chain.from_iterable(tables))}
 
+    def by_pairs(names: Names, singles: Mapping[str, float]) -> float:
+        """The squared error of the table that has its attributes' margins and pairs, and no more.
+
+        Errors of a part are spread evenly over the other attributes' combinations.
+        """
+        found = sum(singles[name] * cells_in(domain, (name,)) for name in names)
+        for pair in combinations(names, 2):
+            bias, variance = product_bias(domain, pair, dependences), total(pair)[0]
+            if bias > 0 and variance > 0:
+                found += cells_in(domain, pair) / (1 / bias + BORROWED / variance)
+        return found / cells_in(domain, names)
+
     def errors_of(singles: Mapping[str, float]) -> Array:
         found = []
         for names in tables:
             variance = singles[names[0]] if len(names) == 1 else total(names)[0]
             if len(names) > 1 and dependences is not None:
-                pairs: dict[Names, float] = {p: total(p)[0] for p in combinations(names, 2)}
-                from_pairs = _from_pairs(design.domain, names, singles, pairs, dependences)
-                variance = min(variance, from_pairs)
-            found.append(relative_error(variance, cells_in(design.domain, names), coverage))
+                variance = min(variance, by_pairs(names, singles))
+            found.append(relative_error(variance, cells_in(domain, names), coverage))
         return np.array(found)
 
     errors = errors_of({name: shapes[name].held(v) for name, v in noise.items()})
@@ -158,8 +232,7 @@ def predict(
         return float(np.average(values[kind], weights=shares[kind])) if kind.any() else None
 
     fears = ((mean(feared, alone), worth), (mean(feared, ~alone), 1.0))
-    private = design.domain.private
-    guesses = [shapes[name].guessed(v) for name, v in noise.items() if name in private]
+    guesses = [shapes[name].guessed(v) for name, v in noise.items() if name in domain.private]
     parts = [p for t in tables for p in (combinations(t, 2) if len(t) > 1 else [t])]
     return Predicted(
         error=float(shares @ errors),
@@ -173,16 +246,12 @@ def predict(
     )
 
 
-def check_counts(n: int, coverage: float) -> None:
-    """Refuse numbers of people and sizes of counts that nothing can be predicted for."""
+def check_numbers(n: int, coverage: float, worth: float) -> None:
+    """Refuse numbers of people, sizes of counts and weights that nothing can be predicted for."""
     if not (is_number(n) and 1 <= n < 2**63 and n == int(n)):
         raise DesignError(f"n={n!r}: give the number of people who will report, 1 or more")
     if not (is_number(coverage) and 0 < coverage < 1):
         raise DesignError(f"coverage={coverage!r} must lie strictly between 0 and 1")
-
-
-def check_worth(worth: float) -> None:
-    """Refuse what single attributes cannot be worth."""
     if not (is_number(worth) and 0 < worth <= _MOST_WORTH):
         raise DesignError(
             f"worth={worth!r} must be a positive number, at most {_MOST_WORTH:,.0f}; for one kind "
@@ -225,7 +294,7 @@ def _total(
             if isinstance(matrix, Constant | Subset):
                 others = [shapes[name].even for name in cluster.attributes if name not in met]
                 signal = matrix.signal if isinstance(matrix, Constant) else 0.0
-                known *= math.sqrt(gain(cells_in(design.domain, met), others, signal))
+                known *= math.sqrt(gain(others, signal))
         share = questionnaire.weight / design.weights
         told = share / max(square - 1 / cells, 1e-300)
         parts.append((told, told * known, swing / share))
@@ -241,27 +310,6 @@ def _total(
 def cells_in(domain: Domain, names: Iterable[str]) -> int:
     """How many combinations some attributes have."""
     return math.prod(domain.attribute(name).size for name in names)
-
-
-def _from_pairs(
-    domain: Domain,
-    names: Names,
-    singles: Mapping[str, float],
-    pairs: Mapping[Names, float],
-    dependences: Dependences,
-) -> float:
-    """The squared error of the table that has its attributes' margins and pairs, and no more.
-
-    Errors of a part are spread evenly over the other attributes' combinations.
-    """
-    cells = cells_in(domain, names)
-    total = sum(singles[name] * cells_in(domain, (name,)) / cells for name in names)
-    for pair, variance in pairs.items():
-        bias = product_bias(domain, pair, dependences)
-        learnt = variance / BORROWED
-        drawn = bias if math.isinf(learnt) else learnt * bias / max(learnt + bias, 1e-300)
-        total += drawn * cells_in(domain, pair) / cells
-    return total
 
 
 def product_bias(domain: Domain, names: Names, dependences: Dependences | None) -> float:

@@ -5,6 +5,9 @@ an optimal design (Kiefer 1959): over a pool of subsets, each reported jointly w
 budget, minimise the mean standard error of the workload's tables over the shares w of people. Where
 single attributes matter beside wider tables they come first: a per cent of their accuracy is given
 up where that gains several of the others'.
+
+Information adds: asking a share w_q of the people questionnaire q tells I_t = Σ_q w_q·J_tq of table
+t, and errors are convex in w.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from mdrr.dependence import Dependences
@@ -25,11 +30,10 @@ from mdrr.errors import DesignError, MatrixError
 from mdrr.matrix import Array, Matrix, Through, constant_matrix, subset_matrix
 from mdrr.matrix.differences import Shape
 from mdrr.matrix.subset import best_shape
-from mdrr.planning.goal import Goal, best_shares
-from mdrr.planning.pool import whole_shares
-from mdrr.planning.predict import WORTH, Names, cells_in, product_bias, relative_error
+from mdrr.planning.predict import BORROWED, WORTH, Names, cells_in, product_bias, relative_error
 from mdrr.protocols import beside_public
 
+_STEPS = 400
 _WHOLE_POOL = 10
 _POOL = 600
 _MOST_CELLS = 256
@@ -104,6 +108,20 @@ def split_questionnaire(
     return Design(domain, tuple(questionnaires))
 
 
+def whole_shares(shares: Sequence[float]) -> list[int]:
+    """Questionnaires' weights: positive integers that sum to 2^32, in proportion to the shares.
+
+    >>> whole_shares([3, 1]) == [3 * 2**30, 2**30], whole_shares([5])
+    (True, [1])
+    """
+    if len(shares) == 1:
+        return [1]
+    total = sum(shares) or 1
+    whole = [max(int(2**32 * share / total), 1) for share in shares]
+    whole[whole.index(max(whole))] += 2**32 - sum(whole)
+    return whole
+
+
 def best_split(
     domain: Domain,
     tables: Sequence[Names],
@@ -130,54 +148,114 @@ def best_split(
     pool = [s for s in _pool(domain, [*tables, *spare], epsilon) if _possible(domain, s, epsilon)]
     if not pool:
         return None
-    singles = _information(domain, [(name,) for name in domain.names], pool, epsilon, n)
-
-    def goal(wanted: list[Names], others: list[Names]) -> Goal:
-        every = [*wanted, *others]
-        return Goal(
-            singles=singles,
-            tables=_information(domain, every, pool, epsilon, n),
-            places=np.array([[domain.index(t[0]), domain.index(t[-1])] for t in every]),
-            sizes=np.array(domain.shape, dtype=np.float64),
-            bias=np.array([product_bias(domain, table, dependences) for table in every]),
-            scales=_scales(domain, wanted, others, coverage),
-        )
-
-    goals = [(goal(wide or alone, spare), 1.0)]
-    if wide and alone:
-        goals.append((goal(alone, []), worth))
-    everything = goals[0][0]
-    if not everything.reached.all():
+    every: list[Names] = list(dict.fromkeys([*((name,) for name in domain.names), *wide]))
+    told = _information(domain, every, pool, epsilon, n)
+    before, margins = np.zeros(len(every)), sparse.dok_array((len(every), len(every)))
+    for row, table in enumerate(every):
+        bias = product_bias(domain, table, dependences)
+        if math.isinf(bias):
+            continue
+        before[row] = 1 / bias if bias > 0 else math.inf
+        told[row] *= BORROWED
+        first, last = map(domain.index, table)
+        margins[row, first], margins[row, last] = 1 / domain.shape[last], 1 / domain.shape[first]
+    kinds = [(wide, 1.0), (alone, worth)] if wide and alone else [(tables, 1.0)]
+    goal = Goal(
+        information=sparse.csr_array(told),
+        before=before,
+        margins=sparse.csr_array(margins),
+        scales=_scales(domain, every, [wanted for wanted, _ in kinds], spare, coverage),
+        weights=np.array([weight for _, weight in kinds]),
+    )
+    if not goal.reached:
         return None
-    shares = best_shares(goals)
+    shares = best_shares(goal)
     kept = np.flatnonzero(shares >= _LEAST_SHARE)
-    if not kept.size or not everything.among(kept).reached.all():
+    if not kept.size or not goal.among(kept).reached:
         kept = np.flatnonzero(shares > 0)
-    shares = best_shares([(wanted.among(kept), weight) for wanted, weight in goals])
+    shares = best_shares(goal.among(kept))
     used = shares > _SMALLEST_SHARE
-    if not everything.among(kept[used]).reached.all():
+    if not goal.among(kept[used]).reached:
         shares, used = np.maximum(shares, _SMALLEST_SHARE), np.ones_like(used)
     return split_questionnaire(
         domain, [pool[i] for i in kept[used]], epsilon=epsilon, shares=shares[used].tolist()
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Σ_g weight_g·ln Σ_t scale_gt·√E_t of the shares w; E is the squared error of table t.
+
+    With I = information·w, a pair has E = 1/(I_a·r_b) + 1/(I_b·r_a) + 1/(1/B + I_t): the noise of
+    its margins, and of its departure from their product, which is B when nobody reports both. Other
+    tables, and all when B is unknown, have E = 1/I_t.
+    """
+
+    information: sparse.csr_array  # J, (tables, questionnaires), κ·J of pairs whose B is known
+    before: Array  # 1/B of each table, 0 where it is unknown
+    margins: sparse.csr_array  # 1/r_b at table a, 1/r_a at b, of pairs with B, (tables, tables)
+    scales: Array  # what a unit of each table's standard error costs, (goals, tables)
+    weights: Array  # a goal of weight 5 gives up a per cent only where one of 1 gains 5, (goals,)
+
+    @property
+    def reached(self) -> bool:
+        """Whether somebody's answers, or B, tell of every table."""
+        told = self.information.max(axis=1).toarray().ravel()
+        return bool(((told > 0) | (self.before > 0)).all())
+
+    def among(self, kept: npt.NDArray[np.int64]) -> Goal:
+        """The goal when only some questionnaires are used."""
+        return replace(self, information=self.information[:, kept])
+
+    def fall(self, shares: Array) -> tuple[float, Array]:
+        """Its value, and how fast it falls as each share grows."""
+        told = np.maximum(self.information @ shares, 1e-100)
+        own = 1 / (self.before + told)
+        roots = np.sqrt(self.margins @ (1 / told) + own)
+        errors = self.scales @ roots
+        rates = (self.weights / errors) @ self.scales / (2 * roots)
+        information, margins = self._turned
+        slope = information @ (margins @ rates / told**2 + rates * own**2)
+        return float(self.weights @ np.log(errors)), np.asarray(slope)
+
+    @cached_property
+    def _turned(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """The matrices' transposes."""
+        return sparse.csr_array(self.information.T), sparse.csr_array(self.margins.T)
+
+
+def best_shares(goal: Goal) -> Array:
+    """The shares of least value, by Fellman's (1974) steps: w_q ← w_q·√(slope_q)."""
+    questionnaires = goal.information.shape[1]
+    shares = np.full(questionnaires, 1 / questionnaires)
+    for _ in range(_STEPS):
+        shares = shares * np.sqrt(goal.fall(shares)[1])
+        shares /= shares.sum()
+    return shares
+
+
 def _scales(
-    domain: Domain, tables: Sequence[Names], spare: Sequence[Names], coverage: float
+    domain: Domain,
+    tables: Sequence[Names],
+    kinds: Sequence[Sequence[Names]],
+    spare: Sequence[Names],
+    coverage: float,
 ) -> Array:
     """What a unit of standard error costs: tables of each width weigh as much as another's."""
-    widths = Counter(len(table) for table in tables)
-
-    def cost(table: Names) -> float:
-        return relative_error(1.0, cells_in(domain, table), coverage)
-
-    unit = [cost(table) / widths[len(table)] for table in tables]
-    return np.array([*unit, *(_SPARE * cost(table) / len(domain) for table in spare)])
+    costs = np.array([relative_error(1.0, cells_in(domain, t), coverage) for t in tables])
+    rows = {table: row for row, table in enumerate(tables)}
+    times = np.zeros((len(kinds), len(tables)))
+    for goal, wanted in zip(times, kinds, strict=True):
+        widths = Counter(map(len, wanted))
+        for table in wanted:
+            goal[rows[table]] += 1 / widths[len(table)]
+    times[0, [rows[table] for table in spare]] = _SPARE / len(domain)
+    return np.asarray(times * costs)
 
 
 def _information(
     domain: Domain, tables: Sequence[Names], pool: Sequence[Names], epsilon: float, n: int
-) -> sparse.csr_array:
+) -> Array:
     """n/F of every table in every jointly reported subset; 0 where the subset does not hold it.
 
     Everybody reports what is public, so that a table of it alone is known.
@@ -194,7 +272,7 @@ def _information(
             places = tuple(sorted(pool[j].index(name) for name in asked))
             square = _square(shapes[j], places, epsilon)
             found[i, j] = n / max(square - 1 / cells_in(domain, table), 1e-300)
-    return sparse.csr_array(found)
+    return found
 
 
 def _asked(domain: Domain, table: Names) -> Names:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mdrr.attribute import known
-from mdrr.domain import Attribute, Domain
+from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError
 
 

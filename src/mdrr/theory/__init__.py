@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from mdrr.theory.comparison import Comparison as Comparison
-from mdrr.theory.comparison import PrintedComparison as PrintedComparison
-from mdrr.theory.comparison import compare as compare
-from mdrr.theory.comparison import compare_printed as compare_printed
 from mdrr.theory.counts import CountError as CountError
 from mdrr.theory.counts import Influence as Influence
 from mdrr.theory.counts import count_error as count_error
 from mdrr.theory.counts import influence as influence
 from mdrr.theory.counts import product_count_error as product_count_error
-from mdrr.theory.covariance import reported_covariance as reported_covariance
 from mdrr.theory.frequencies import FrequencyErrors as FrequencyErrors
 from mdrr.theory.frequencies import deviations as deviations
 from mdrr.theory.frequencies import e_abs as e_abs
@@ -22,6 +17,11 @@ from mdrr.theory.frequencies import frequency_errors as frequency_errors
 from mdrr.theory.frequencies import people_needed as people_needed
 from mdrr.theory.frequencies import propagation as propagation
 from mdrr.theory.frequencies import sqrt_b as sqrt_b
+from mdrr.theory.printed import Comparison as Comparison
+from mdrr.theory.printed import PrintedComparison as PrintedComparison
 from mdrr.theory.printed import cluster_diagonal as cluster_diagonal
+from mdrr.theory.printed import compare as compare
+from mdrr.theory.printed import compare_printed as compare_printed
 from mdrr.theory.printed import paper_epsilon as paper_epsilon
 from mdrr.theory.printed import paper_p_cluster as paper_p_cluster
+from mdrr.theory.printed import reported_covariance as reported_covariance

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from mdrr.errors import EstimateError
 from mdrr.matrix import Array, Constant, Matrix
 from mdrr.privacy.fields import json_fields
-from mdrr.theory.frequencies import check_people
+from mdrr.theory.frequencies import check_people, check_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,7 @@ class CountError:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields with `rmse` and `relative`, JSON-ready."""
-        named = {"rmse": self.rmse, "relative": self.relative}
-        return {**json_fields(self), **json_fields(named)}
+        return json_fields(self) | json_fields({"rmse": self.rmse, "relative": self.relative})
 
 
 def count_error(
@@ -78,8 +77,7 @@ def count_error(
     """
     axes = _matrices(matrices)
     weights, pi = _of_shape(chosen, axes, "chosen"), _of_shape(truth, axes, "truth")
-    if not (pi >= 0).all() or abs(float(pi.sum()) - 1) > 1e-6:
-        raise EstimateError(f"truth must be non-negative and sum to 1 (sum {pi.sum():.9g})")
+    check_shares(pi, "truth")
     check_people(n)
     lam = pi
     for axis, matrix in enumerate(axes):

@@ -45,7 +45,7 @@ def e_abs(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
         >>> round(e_abs([0.5, 0.5], 1000), 5)
         0.03544
     """
-    return _lambda_errors(frequencies, n, alpha)[0]
+    return _errors(None, frequencies, n, alpha)[0]
 
 
 def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
@@ -55,7 +55,7 @@ def e_rel(frequencies: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
         >>> round(e_rel([0.5, 0.5], 1000), 5)
         0.07088
     """
-    return _lambda_errors(frequencies, n, alpha)[1]
+    return _errors(None, frequencies, n, alpha)[1]
 
 
 def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
@@ -70,7 +70,7 @@ def e_abs_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         >>> round(e_abs_pi(coin, [0.5, 0.5], 1000) / e_abs([0.5, 0.5], 1000), 6)
         2.0
     """
-    return _pi_errors(matrix, pi, n, alpha)[0]
+    return _errors(matrix, pi, n, alpha)[0]
 
 
 def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> float:
@@ -81,7 +81,7 @@ def e_rel_pi(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float = 0.05) -> 
         >>> round(e_rel_pi(Constant(2, diagonal=49152, off=16384), [0.1, 0.9], 1000), 3)
         0.65
     """
-    return _pi_errors(matrix, pi, n, alpha)[1]
+    return _errors(matrix, pi, n, alpha)[1]
 
 
 def deviations(matrix: Matrix, pi: Array) -> Array:
@@ -151,8 +151,8 @@ def frequency_errors(
         >>> round(found.lambda_rel, 4), round(found.pi_rel, 4)
         (0.0433, 0.0865)
     """
-    of_pi = _pi_errors(matrix, pi, n, alpha)
-    of_lambda = _lambda_errors(matrix.forward(np.asarray(pi, dtype=np.float64)), n, alpha)
+    of_pi = _errors(matrix, pi, n, alpha)
+    of_lambda = _errors(None, matrix.forward(np.asarray(pi, dtype=np.float64)), n, alpha)
     return FrequencyErrors(n, alpha, sqrt_b(matrix.cells, alpha), *of_lambda, *of_pi)
 
 
@@ -187,9 +187,7 @@ def people_needed(
         raise EstimateError(f"the wanted error {wanted} must be a positive number")
 
     def error(n: int) -> float:
-        if matrix is None:
-            return _lambda_errors(frequencies, n, alpha)[absolute is None]
-        return _pi_errors(matrix, frequencies, n, alpha)[absolute is None]
+        return _errors(matrix, frequencies, n, alpha)[absolute is None]
 
     single = error(1)
     if math.isinf(single):
@@ -204,33 +202,27 @@ def people_needed(
     return n
 
 
-def _lambda_errors(frequencies: npt.ArrayLike, n: int, alpha: float) -> tuple[float, float]:
-    lam = _distribution(frequencies, "the frequencies")
-    return _errors(np.sqrt(lam * (1 - lam)), lam, n, alpha)
-
-
-def _pi_errors(matrix: Matrix, pi: npt.ArrayLike, n: int, alpha: float) -> tuple[float, float]:
-    truth = _distribution(pi, "π", matrix.cells)
-    return _errors(deviations(matrix, truth), truth, n, alpha)
-
-
-def _errors(deviations: Array, shares: Array, n: int, alpha: float) -> tuple[float, float]:
-    """e_abs and e_rel of shares whose standard deviations for one report are known."""
-    check_people(n)
-    scale = sqrt_b(len(shares), alpha) / math.sqrt(n)
-    relative = math.inf if (shares <= 0).any() else float((deviations / shares).max())
-    return scale * float(deviations.max()), scale * relative
-
-
-def _distribution(values: npt.ArrayLike, what: str, size: int | None = None) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or len(array) == 0:
+def _errors(
+    matrix: Matrix | None, values: npt.ArrayLike, n: int, alpha: float
+) -> tuple[float, float]:
+    """e_abs and e_rel of π̂; without a matrix those of λ̂."""
+    what, shares = "the frequencies" if matrix is None else "π", np.asarray(values, np.float64)
+    if shares.ndim != 1 or len(shares) == 0:
         raise EstimateError(f"{what} must be a list of probabilities, one per category")
-    if size is not None and len(array) != size:
-        raise EstimateError(f"{what} has {len(array)} entries; the matrix has {size} cells")
-    if not (array >= 0).all() or abs(float(array.sum()) - 1) > 1e-6:
-        raise EstimateError(f"{what} must be non-negative and sum to 1 (sum {array.sum():.9g})")
-    return array
+    if matrix is not None and len(shares) != matrix.cells:
+        raise EstimateError(f"π has {len(shares)} entries; the matrix has {matrix.cells} cells")
+    check_shares(shares, what)
+    check_people(n)
+    single = np.sqrt(shares * (1 - shares)) if matrix is None else deviations(matrix, shares)
+    scale = sqrt_b(len(shares), alpha) / math.sqrt(n)
+    relative = math.inf if (shares <= 0).any() else float((single / shares).max())
+    return scale * float(single.max()), scale * relative
+
+
+def check_shares(shares: Array, what: str) -> None:
+    """Refuse what is not a distribution."""
+    if not (shares >= 0).all() or abs(float(shares.sum()) - 1) > 1e-6:
+        raise EstimateError(f"{what} must be non-negative and sum to 1 (sum {shares.sum():.9g})")
 
 
 def check_people(n: int) -> None:
