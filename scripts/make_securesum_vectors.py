@@ -29,7 +29,6 @@ from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question
 from mdrr.securesum.roster import Roster
 from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport.local import LocalPost
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.securesum.wire import encode64
 from mdrr.source import SeededSource
@@ -144,7 +143,7 @@ def batch_run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as there:
         box = Postbox(f"sqlite:///{there}/relay.db")
         box.open(folder)
-        post = LocalPost(box, batch.digest)
+        post = box.at(batch.digest)
         for report in reports:
             post.upload(report)
         machines = [

@@ -23,7 +23,6 @@ from mdrr.securesum.question import Question
 from mdrr.securesum.ring import zero_shares
 from mdrr.securesum.roster import Roster
 from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport.local import LocalPost
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.source import SeededSource, Source
 
@@ -172,13 +171,13 @@ class Gathering:
         self.histories = histories or [History() for _ in range(group.n)]
         self._url = url or f"sqlite:///{folder / 'relay.db'}"
         self.restart()
-        self.box.open(group.folder)
         self.leader = self.organiser()
 
     def restart(self) -> None:
         """The relay starts again on its database."""
         self.box = Postbox(self._url, clock=lambda: self.now)
-        self.post = LocalPost(self.box, self.terms.digest)
+        self.box.open(self.group.folder)
+        self.post = self.box.at(self.terms.digest)
 
     def organiser(self, post: Mail | None = None) -> Organiser:
         return Organiser(

@@ -150,17 +150,17 @@ def relay(
     for folder in folders:
         box.open(folder)
     bound = listen(host, port)
-    for run in box.runs():
-        signed = box.signed(run)
+    held = box.runs()
+    for signed in held:
         line = {
-            "url": f"http://{host}:{bound.getsockname()[1]}/b/{run}",
+            "url": f"http://{host}:{bound.getsockname()[1]}/b/{signed.digest}",
             "organiser": name_of(signed.organiser),
             "kind": "batch" if isinstance(signed, Batch) else "group",
             "purpose": signed.purpose,
             "asked": signed.question.domain.names,
         }
         print(json.dumps(line), flush=True)
-    if not box.runs():
+    if not held:
         step("There is no batch yet. Add one with --batch FOLDER.")
     serve(box, bound)
 

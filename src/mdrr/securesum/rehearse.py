@@ -67,7 +67,6 @@ def run_group(
 
     Arguments as of `rehearse`; `through` stands between each member and the relay, to count bytes.
     """
-    from mdrr.securesum.transport.local import LocalPost
     from mdrr.server.held import new_tokens
 
     places = question.positions(codes, source)
@@ -76,7 +75,7 @@ def run_group(
     leader, tokens = Identity.generate(source), new_tokens(len(places))
     terms, folder = make_group(leader, question, tokens, source, closes=FAR, minimum=minimum)
     with _relay(folder) as box:
-        post = LocalPost(box, terms.digest)
+        post = box.at(terms.digest)
         members = [
             Member(Identity.generate(source), terms, token, vector, through(post), source=source)
             for token, vector in zip(tokens, vectors, strict=True)
@@ -91,7 +90,6 @@ def _run_batch(
     question: Question, codes: Sequence[npt.ArrayLike], minimum: int, source: Source
 ) -> tuple[npt.NDArray[np.int64], int]:
     """A batch from offers to result, on a relay's database in a temporary file."""
-    from mdrr.securesum.transport.local import LocalPost
     from mdrr.server.held import new_tokens
 
     places = question.positions(codes, source)
@@ -103,11 +101,11 @@ def _run_batch(
         Identity.generate(source), question, offers, tokens, source, closes=FAR, minimum=minimum
     )
     with _relay(folder) as box:
-        post = LocalPost(box, batch.digest)
+        post = box.at(batch.digest)
         for at in range(0, len(places), 256):
             some = slice(at, at + 256)
             reports = make_reports(batch, tokens[some], places[some], source)
-            assert not any(box.upload(batch.digest, reports))
+            assert not any(post.upload_all(reports))
         machines = [
             Aggregator(one, batch, ledger, post, source)
             for one, ledger in zip(servers, ledgers, strict=True)
