@@ -18,8 +18,7 @@ import pytest
 
 from mdrr.cli.opened import opened_fields
 from mdrr.domain import Attribute, Domain
-from mdrr.securesum.batch import Batch, read_offer
-from mdrr.securesum.folder import make_batch
+from mdrr.securesum.batch import Batch, make_batch, read_offer
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports

@@ -19,7 +19,7 @@ import mdrr
 from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import make_group
+from mdrr.securesum.batch import make_group
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import of_secure_sum
 from mdrr.securesum.transport.keyfile import load_or_make

@@ -17,9 +17,8 @@ import numpy as np
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.aggregator import Aggregator, offer, run
-from mdrr.securesum.batch import Batch
+from mdrr.securesum.batch import Batch, Folder, make_batch
 from mdrr.securesum.device import Device
-from mdrr.securesum.folder import Folder, make_batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message

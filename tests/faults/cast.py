@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import Folder
+from mdrr.securesum.batch import Folder
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member, attend
+from mdrr.securesum.members import Member, Organiser, attend
 from mdrr.securesum.message import Message
-from mdrr.securesum.organiser import Organiser
-from mdrr.securesum.terms import Terms
+from mdrr.securesum.signed import Terms
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve

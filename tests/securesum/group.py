@@ -11,18 +11,16 @@ import numpy.typing as npt
 
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import Folder, make_group
+from mdrr.securesum.batch import Folder, make_group
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member, Role
+from mdrr.securesum.members import Member, Organiser, Role
 from mdrr.securesum.message import Message
-from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.paper import Dealer, Party
 from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question
 from mdrr.securesum.ring import zero_shares
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import Terms
+from mdrr.securesum.signed import Roster, Terms
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.source import SeededSource, Source
 

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.batch import Batch
-from mdrr.securesum.folder import make_batch
+from mdrr.securesum.batch import Batch, make_batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.opening import Outcome, read_outcome

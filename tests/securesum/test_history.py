@@ -14,7 +14,7 @@ from mdrr.errors import ProtocolError
 from mdrr.securesum.history import History, Revealed
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.question import Question, spent_on
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
 from tests.processes import PROCESSES

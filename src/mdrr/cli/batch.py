@@ -107,7 +107,7 @@ def batch(
     purpose: Purpose = "",
 ) -> None:
     """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
-    from mdrr.securesum.folder import make_batch
+    from mdrr.securesum.batch import make_batch
     from mdrr.securesum.message import Message
 
     leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
@@ -139,8 +139,7 @@ def relay(
 ) -> None:
     """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
     needs("uvicorn", "fastapi", "sqlalchemy")
-    from mdrr.securesum.batch import Batch
-    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.batch import Batch, Folder
     from mdrr.securesum.keys import name_of
     from mdrr.securesum.transport.postbox import Postbox
     from mdrr.securesum.transport.service import listen, serve
@@ -256,10 +255,10 @@ def aggregate(
             "out to serve on"
         )
     needs("httpx")
-    from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.message import Abort
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
     from mdrr.securesum.private import refuse_if_others_look

@@ -13,7 +13,7 @@ from mdrr.cli.screen import step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.batch import Folder
     from mdrr.securesum.keys import Identity
     from mdrr.securesum.question import Question
     from mdrr.source import Source

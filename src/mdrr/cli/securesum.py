@@ -41,8 +41,7 @@ from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from mdrr.securesum.roster import Roster
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.signed import Roster, Terms
 
 EXAMPLE = "mdrr securesum demo --n 30 --mode aggregators"
 _RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
@@ -149,7 +148,7 @@ def group(
     purpose: Purpose = "",
 ) -> None:
     """Sign what a small group is asked, without a network, and make its invitations."""
-    from mdrr.securesum.folder import make_group
+    from mdrr.securesum.batch import make_group
 
     leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
     terms, folder = make_group(
@@ -171,9 +170,8 @@ def organise(
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
     needs("httpx")
-    from mdrr.securesum.member import attend
-    from mdrr.securesum.organiser import Organiser
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.members import Organiser, attend
+    from mdrr.securesum.signed import Terms
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
@@ -222,9 +220,9 @@ def party(
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
-    from mdrr.securesum.member import Member, attend
+    from mdrr.securesum.members import Member, attend
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.signed import Terms
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 

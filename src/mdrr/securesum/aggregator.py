@@ -18,12 +18,11 @@ from collections.abc import Callable, Container
 from dataclasses import replace
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.abort import Abort, StoppedError
 from mdrr.securesum.admission import hashed, read_roll
 from mdrr.securesum.batch import Batch, make_offer
 from mdrr.securesum.keys import KEY_BYTES, Identity, seal
 from mdrr.securesum.ledger import Ledger, Progress, Seen
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.message import Abort, Message, StoppedError, write
 from mdrr.securesum.opening import JOB, Count, Job, Result, Verdict, aborts, heard
 from mdrr.securesum.person import OpenedPart
 from mdrr.securesum.post import Post, RelayError

@@ -13,12 +13,11 @@ import numpy.typing as npt
 
 from mdrr.columns import require
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.folder import Folder, make_batch, make_group
+from mdrr.securesum.batch import Folder, make_batch, make_group
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
-from mdrr.securesum.member import Member, Role
+from mdrr.securesum.members import Member, Organiser, Role
 from mdrr.securesum.opening import read_outcome
-from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question

@@ -15,12 +15,10 @@ from mdrr.securesum.admission import RELAY, credential
 from mdrr.securesum.device import Answered, Device
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member
+from mdrr.securesum.members import Member, join
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.organiser import join
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import MOST_PARTIES
+from mdrr.securesum.signed import MOST_PARTIES, Roster
 from mdrr.securesum.transport.postbox import Run, quotas
 from mdrr.securesum.transport.service import create_service
 from mdrr.securesum.wire import encode64

@@ -20,17 +20,15 @@ import sqlalchemy as sa
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.admission import CREDENTIAL, hashed
-from mdrr.securesum.batch import Batch
-from mdrr.securesum.folder import Folder, read_signed
+from mdrr.securesum.batch import Batch, Folder, read_signed
 from mdrr.securesum.keys import name_of
+from mdrr.securesum.members import read_join
 from mdrr.securesum.message import Message
 from mdrr.securesum.opening import DIGEST, JOB
-from mdrr.securesum.organiser import read_join
 from mdrr.securesum.person import SealedReport
 from mdrr.securesum.post import topic_of
 from mdrr.securesum.prio3.scheme import NONCE
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import Terms
+from mdrr.securesum.signed import Roster, Terms
 from mdrr.securesum.wire import Fields
 from mdrr.server.schema import (
     admissions,
