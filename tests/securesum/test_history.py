@@ -131,7 +131,7 @@ def test_what_cannot_be_locked_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     def refuse(handle: int) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("mdrr.securesum.lock._wait_for", refuse)
+    monkeypatch.setattr("mdrr.securesum.private._wait_for", refuse)
     with pytest.raises(ProtocolError, match=r"No locks available.*disk of this machine"):
         History(tmp_path / "history.json").remember(exact(1))
     assert not (tmp_path / "history.json").exists()

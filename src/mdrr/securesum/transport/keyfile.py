@@ -8,8 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mdrr.securesum.keys import KEY_BYTES, Identity
-from mdrr.securesum.lock import locked
-from mdrr.securesum.private import refuse_if_others_read, write_atomically
+from mdrr.securesum.private import locked, refuse_if_others_read, write_atomically
 from mdrr.securesum.wire import Fields, canonical, encode64, parse
 from mdrr.source import Source
 
