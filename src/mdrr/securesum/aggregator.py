@@ -14,8 +14,8 @@ Privacy holds while one aggregator is honest. The total is right while all are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.admission import hashed, read_roll
@@ -129,19 +129,14 @@ class Aggregator:
             for sender, abort in aborts(self._post, self.batch).items():
                 reason = f"aggregator {sender[:12]} stopped: {abort.reason}"
                 raise Abort(abort.step, reason, (sender,)).error
-            return self._advance()
+            self.missing = ()
+            progress = self._ledger.progress(self.batch.digest)
+            if progress is None:
+                return self._begin()
+            return self._open(progress) if progress.ended else self._do_job(progress)
         except StoppedError as error:
             self.stop(error.abort)
             return True
-
-    def _advance(self) -> bool:
-        self.missing = ()
-        progress = self._ledger.progress(self.batch.digest)
-        if progress is None:
-            return self._begin()
-        if not progress.ended:
-            return self._do_job(progress)
-        return self._open(progress)
 
     def expire(self, silent: bool = False) -> None:
         """Stop waiting: what was awaited did not come in time, or the relay did not answer."""
@@ -195,16 +190,12 @@ class Aggregator:
         message = heard(self._post, self.batch, "key").get(leader)
         if message is None:
             return self._wait("key", self.batch.ids[1:])
-        try:
+        with _blaming("key", leader, reason="the leader's verify key cannot be opened"):
             sealed = Fields(message.body, "a verify key").array("sealed", 4)
             box = Fields({"sealed": sealed[self._position - 1]}, "a verify key").data("sealed")
             key = self._identity.unseal(box, self._context(self._identity.id))
             if len(key) != VERIFY_KEY:
                 raise ProtocolError("a verify key of the wrong length")
-        except (ProtocolError, IndexError):
-            raise Abort(
-                "key", "the leader's verify key cannot be opened", (leader,)
-            ).error from None
         self._ledger.begin(digest, key, {})
         return True
 
@@ -224,16 +215,13 @@ class Aggregator:
         said = heard(self._post, self.batch, f"verify {work.job.number}")
         if len(said) < len(self.batch.ids):
             return self._wait("verify", said)
-        self._commit(progress, work, [self._verdict(said[one], work.job) for one in self.batch.ids])
+        verdicts, cheats = [], "{}: it, or the leader, cheats"
+        for one in self.batch.ids:
+            with _blaming("verify", one, self.batch.ids[0], reason=cheats):
+                verdicts.append(Verdict.read(said[one], self.batch, work.job))
+        self._commit(progress, work, verdicts)
         self._work = None
         return True
-
-    def _verdict(self, message: Message, job: Job) -> Verdict:
-        try:
-            return Verdict.read(message, self.batch, job)
-        except ProtocolError as error:
-            who = (message.sender, self.batch.ids[0])
-            raise Abort("verify", f"{error}: it, or the leader, cheats", who).error from None
 
     def _job(self, progress: Progress) -> Job | None:
         """The next job: made if it leads, otherwise heard; None if there is none yet."""
@@ -243,15 +231,13 @@ class Aggregator:
         message = heard(self._post, self.batch, f"job {number}").get(leader)
         if message is None:
             return None
-        try:
+        with _blaming("job", leader):
             job = Job.read(message)
-        except ProtocolError as error:
-            raise Abort("job", str(error), (leader,)).error from None
-        if job.number != number or job.before != progress.chain:
-            raise Abort("job", "the leader's jobs do not follow each other", (leader,)).error
-        if self._ledger.seen(self.batch.digest, job.ids):
-            raise Abort("job", "the leader named a report a second time", (leader,)).error
-        return job
+            if job.number != number or job.before != progress.chain:
+                raise ProtocolError("the leader's jobs do not follow each other")
+            if self._ledger.seen(self.batch.digest, job.ids):
+                raise ProtocolError("the leader named a report a second time")
+            return job
 
     def _next(self, progress: Progress) -> Job | None:
         digest = self.batch.digest
@@ -277,10 +263,8 @@ class Aggregator:
         """Open this aggregator's parts of a job's reports, and check what it can check alone."""
         if self._roll is None:
             roll = self._post.roll(1 + self._position)
-            try:
+            with _blaming("verify", reason="the relay's answer is wrong: {}"):
                 self._roll = read_roll(roll, self.batch.rolls[1 + self._position])
-            except ProtocolError as error:
-                raise Abort("verify", f"the relay's answer is wrong: {error}").error from None
         found = self._post.parts(self._write("fetch", {"ids": encode64(b"".join(job.ids))}))
         parts = opened(self.batch, self._identity, job, found)
         marks = [hashed(part.credential) for part in parts if isinstance(part, OpenedPart)]
@@ -296,13 +280,8 @@ class Aggregator:
             Seen(one, int(code), spent)
             for one, code, spent in zip(work.job.ids, codes, work.credentials, strict=True)
         ]
-        done = replace(
-            progress,
-            jobs=work.job.number + 1,
-            ended=work.job.last,
-            chain=work.job.digest,
-            total=total,
-        )
+        job, key = work.job, progress.verify_key
+        done = Progress(key, job.number + 1, job.last, job.digest, total)
         self._ledger.commit(self.batch.digest, done, seen)
 
     def _open(self, progress: Progress) -> bool:
@@ -326,6 +305,15 @@ class Aggregator:
         result = self._write("result", Result(count, progress.total).body())
         self._ledger.end(digest, "result", result.to_json())
         return True
+
+
+@contextmanager
+def _blaming(step: str, *who: str, reason: str = "{}") -> Iterator[None]:
+    """End the batch if what others said breaks the rules; `{}` in the reason is how."""
+    try:
+        yield
+    except (ProtocolError, IndexError) as error:
+        raise Abort(step, reason.format(error), who).error from None
 
 
 def run(
