@@ -23,7 +23,7 @@ from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question, randomized_in_all
-from mdrr.securesum.statement import of_secure_sum
+from mdrr.securesum.statement import of_opened
 from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
@@ -165,7 +165,7 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     assert result["totals"] == truth.tolist()
     assert result["counted"] is True
     assert result.keys() == {*json.loads(endings[0][0]), "counted"}
-    assert result["privacy"] == of_secure_sum(3).to_dict()
+    assert result["privacy"] == of_opened((), 3).to_dict()
     typo = refused("result", *here, "--state", folder / "typo")
     assert "typo holds no report to this batch. Leave out --state" in typo
     given_up = refused("aggregate", *here, "--state", folder / "agg0", "--abort", "too late")

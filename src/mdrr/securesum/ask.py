@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mdrr.attribute import known
-from mdrr.domain import Attribute, Domain
+from mdrr.domain import Domain
 from mdrr.errors import SchemaError
 
 
@@ -61,18 +61,15 @@ def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> lis
         domain: what is asked.
         where: the file they came from, for errors.
     """
-    for name in domain.names:
-        if name not in answers:
-            raise SchemaError(f"{where} has no answer to {name!r}, which is asked")
-    return [_code(one, answers[one.name], where) for one in domain.attributes]
-
-
-def _code(attribute: Attribute, answer: Any, where: Path) -> int:
-    try:
-        return attribute.code(answer)
-    except SchemaError:  # it repeats the answer, and its advice is for those who ask
-        listed = known(attribute.categories, attribute.size)
-        raise SchemaError(
-            f"{where}: the answer to {attribute.name!r} is none of those offered. Write one of "
-            f"these, letter by letter: {listed}"
-        ) from None
+    codes = []
+    for one in domain.attributes:
+        if one.name not in answers:
+            raise SchemaError(f"{where} has no answer to {one.name!r}, which is asked")
+        try:
+            codes.append(one.code(answers[one.name]))
+        except SchemaError:  # it repeats the answer, and its advice is for those who ask
+            raise SchemaError(
+                f"{where}: the answer to {one.name!r} is none of those offered. Write one of "
+                f"these, letter by letter: {known(one.categories, one.size)}"
+            ) from None
+    return codes

@@ -38,7 +38,7 @@ from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
 from mdrr.securesum.question import Question, Tables
 from mdrr.securesum.signed import LEAST
-from mdrr.securesum.statement import Statement, of_attributes, of_opened, of_secure_sum
+from mdrr.securesum.statement import Statement, of_attributes, of_opened
 from mdrr.source import Source, SystemSource
 from mdrr.tallies import tally_codes
 
@@ -196,19 +196,12 @@ def assess_opened(fields: Mapping[str, Any]) -> Assessment:
 
 
 def learn(
-    question: Question,
-    totals: npt.NDArray[np.int64],
-    people: int,
-    *,
-    level: float | None = None,
+    question: Question, totals: npt.NDArray[np.int64], people: int, *, level: float | None = None
 ) -> Dependences:
     """The dependences in what a secure sum opened, debiased when pairs were randomized.
 
-    Arguments:
-        question: what was summed.
-        totals: int64 (cells,).
-        people: how many people are in the totals.
-        level: of the intervals that randomized pairs get; without it, values alone.
+    Arguments are those of `assess`, and the level of the intervals that randomized pairs get;
+    without one there are values alone.
     """
     question.check(totals, people)
     tables, domain = question.tables(totals), question.domain
@@ -242,4 +235,4 @@ def _from_opened(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain
     if len(people) != 1:
         raise ProtocolError("opened tables must all count the same people")
     n = people.pop()
-    return Assessment(domain, from_tables(held, domain), of_secure_sum(n), n, held)
+    return Assessment(domain, from_tables(held, domain), of_opened((), n), n, held)

@@ -86,7 +86,7 @@ class Postbox:
         else:  # the others are listed when they join
             listed = [(signed.organiser, 2)]
         with writing(self.engine) as db:
-            if db.execute(sa.select(runs.c.id).where(runs.c.id == run)).first() is not None:
+            if db.execute(sa.select(runs.c.id).filter_by(id=run)).first() is not None:
                 return
             fresh = {"id": run, "document": folder.message.to_json(), "reports": 0, "messages": 0}
             db.execute(sa.insert(runs).values(fresh))
@@ -105,7 +105,7 @@ class Postbox:
     def at(self, run: str) -> Run:
         """A run by its digest; read once."""
         if run not in self.kept:
-            found = _rows(self.engine, sa.select(runs.c.document).where(runs.c.id == run))
+            found = _rows(self.engine, sa.select(runs.c.document).filter_by(id=run))
             if not found:
                 raise ProtocolError("this relay has no such run. Is the address complete?")
             self.kept[run] = Run(self, Message.from_json(bytes(found[0].document)))
@@ -149,8 +149,8 @@ class Run:
 
     def roll(self, reader: int, /) -> bytes:
         """A roll: 0 is the relay's own."""
-        where = (rolls.c.run == self.id) & (rolls.c.reader == reader)
-        found = _rows(self._engine, sa.select(rolls.c.data).where(where))
+        asked = sa.select(rolls.c.data).filter_by(run=self.id, reader=reader)
+        found = _rows(self._engine, asked)
         if not found:
             raise ProtocolError("this relay has no such roll")
         return bytes(found[0].data)
@@ -185,7 +185,7 @@ class Run:
                     found.append(None)
                 except ProtocolError as error:
                     found.append(error)
-            db.execute(sa.update(runs).where(runs.c.id == self.id).values(reports=count))
+            db.execute(sa.update(runs).filter_by(id=self.id).values(reports=count))
         return found
 
     def _store(self, db: sa.Connection, batch: Batch, report: SealedReport, number: int) -> bool:
@@ -197,8 +197,8 @@ class Run:
             return False
         if self._clock() >= batch.closes:
             raise ProtocolError(f"this batch closed on {batch.closing}; nothing was reported")
-        c = sealed_reports.c
-        if db.execute(sa.select(c.number).where((c.run == self.id) & (c.id == report.id))).first():
+        same = sa.select(sealed_reports.c.number).filter_by(run=self.id, id=report.id)
+        if db.execute(same).first():
             raise ProtocolError("another report has this id. Start again with a new --state")
         row = {"run": self.id, "number": number, "id": report.id, "data": report.data}
         db.execute(sa.insert(sealed_reports).values(row))
@@ -208,29 +208,29 @@ class Run:
     def _is_spent(self, db: sa.Connection, credential: bytes, left: bytes, what: str) -> bool:
         """Whether an invitation was used to leave the very same; an error if to leave another."""
         self.check(credential)
-        here = (admissions.c.run == self.id) & (admissions.c.hash == hashed(credential))
-        used = db.execute(sa.select(admissions.c.used).where(here)).scalar_one()
+        one = sa.select(admissions.c.used).filter_by(run=self.id, hash=hashed(credential))
+        used = db.execute(one).scalar_one()
         if used is not None and bytes(used) != left:
             raise ProtocolError(f"this invitation was used already, with {what}")
         return used is not None
 
     def _spend(self, db: sa.Connection, credential: bytes, left: bytes) -> None:
-        here = (admissions.c.run == self.id) & (admissions.c.hash == hashed(credential))
-        db.execute(sa.update(admissions).where(here).values(used=left))
+        one = sa.update(admissions).filter_by(run=self.id, hash=hashed(credential))
+        db.execute(one.values(used=left))
 
     def _lock(self, db: sa.Connection) -> tuple[int, int]:
         """How many reports and messages there are; nobody adds to them until this one is done."""
-        here = runs.c.id == self.id
-        db.execute(sa.update(runs).where(here).values(messages=runs.c.messages))
-        counts = db.execute(sa.select(runs.c.reports, runs.c.messages).where(here)).one()
-        return counts.reports, counts.messages
+        db.execute(sa.update(runs).filter_by(id=self.id).values(messages=runs.c.messages))
+        asked = sa.select(runs.c.reports, runs.c.messages).filter_by(id=self.id)
+        reports, said = db.execute(asked).one()
+        return reports, said
 
     def arrivals(self, after: int, limit: int, /) -> list[bytes]:
         """Ids of reports in the order of arrival, from one number on."""
         c = sealed_reports.c
-        where = (c.run == self.id) & (c.number > after) & (c.number <= after + min(limit, MOST_IDS))
-        found = _rows(self._engine, sa.select(c.id).where(where).order_by(c.number))
-        return [bytes(row.id) for row in found]
+        some = c.number.between(after + 1, after + min(limit, MOST_IDS))
+        asked = sa.select(c.id).filter_by(run=self.id).where(some).order_by(c.number)
+        return [bytes(row.id) for row in _rows(self._engine, asked)]
 
     def parts(self, request: Message, /) -> dict[bytes, bytes]:
         """Public share and own sealed part of the reports that an aggregator asks for."""
@@ -250,8 +250,8 @@ class Run:
         c = sealed_reports.c
         head = sa.func.substr(c.data, 1, public)
         tail = sa.func.substr(c.data, start + 1, batch.part_bytes[position])
-        where = (c.run == self.id) & c.id.in_(ids)
-        found = _rows(self._engine, sa.select(c.id, head, tail).where(where))
+        wanted = sa.select(c.id, head, tail).filter_by(run=self.id).where(c.id.in_(ids))
+        found = _rows(self._engine, wanted)
         return {bytes(one): bytes(first) + bytes(own) for one, first, own in found}
 
     def join(self, shown: bytes, message: Message, /) -> None:
@@ -272,14 +272,13 @@ class Run:
             self._keep(db, message, number + 1)
 
     def _member(self, db: sa.Connection, name: str) -> sa.Row[Any] | None:
-        here = (members.c.run == self.id) & (members.c.id == name)
-        return db.execute(sa.select(members).where(here)).first()
+        return db.execute(sa.select(members).filter_by(run=self.id, id=name)).first()
 
     def _keep(self, db: sa.Connection, message: Message, number: int) -> None:
         row = {"run": self.id, "number": number, "topic": topic_of(message)}
         sent = {"sender": message.sender, "recipient": message.to or "", "data": message.to_json()}
         db.execute(sa.insert(messages).values({**row, **sent}))
-        db.execute(sa.update(runs).where(runs.c.id == self.id).values(messages=number))
+        db.execute(sa.update(runs).filter_by(id=self.id).values(messages=number))
 
     def say(self, *said: Message) -> None:
         """Store signed messages of members, each once a topic and recipient; all of them or none.
@@ -300,9 +299,8 @@ class Run:
         known = message.run == self.id or message.run == self._roster(db)
         if not known or member is None or not message.signed_by(bytes(member.key)):
             raise ProtocolError("a message that nobody in this run signed")
-        c = messages.c
-        same = (c.run == self.id) & (c.topic == topic) & (c.sender == message.sender)
-        kept = db.execute(sa.select(c.data).where(same & (c.recipient == to))).scalar()
+        same = {"run": self.id, "topic": topic, "sender": message.sender, "recipient": to}
+        kept = db.execute(sa.select(messages.c.data).filter_by(**same)).scalar()
         if kept is not None and bytes(kept) == data:
             return False
         if kept is not None:
@@ -310,18 +308,15 @@ class Run:
         if member.messages < 1 or member.bytes < len(data):
             raise ProtocolError("one sender's messages exceed what this run needs")
         left = {"messages": member.messages - 1, "bytes": member.bytes - len(data)}
-        here = (members.c.run == self.id) & (members.c.id == message.sender)
-        db.execute(sa.update(members).where(here).values(left))
+        db.execute(sa.update(members).filter_by(run=self.id, id=message.sender).values(left))
         self._keep(db, message, number)
         return True
 
     def _roster(self, db: sa.Connection) -> str | None:
         """Digest of the roster of a small group, to which its members' messages belong."""
         if self._roster_digest is None and isinstance(self.signed, Terms):
-            c = messages.c
-            leader = c.sender == name_of(self.signed.organiser)
-            where = (c.run == self.id) & (c.topic == "roster") & leader
-            found = db.execute(sa.select(c.data).where(where)).scalar()
+            said = {"run": self.id, "topic": "roster", "sender": name_of(self.signed.organiser)}
+            found = db.execute(sa.select(messages.c.data).filter_by(**said)).scalar()
             if found is not None:
                 roster = Roster.read(Message.from_json(bytes(found)), self.signed)
                 self._roster_digest = roster.digest
@@ -335,10 +330,9 @@ class Run:
     def mail_bytes(self, recipient: str, after: int) -> tuple[list[bytes], int]:
         """What came for everybody or for one recipient after a mark, a page; and the next mark."""
         c = messages.c
-        where = (c.run == self.id) & c.recipient.in_(("", recipient)) & (c.number > after)
-        rows = max(1, PAGE // self.terms.share_bytes)
-        asked = sa.select(c.number, c.data).where(where).order_by(c.number).limit(rows)
-        found = _rows(self._engine, asked)
+        hers = c.recipient.in_(("", recipient)) & (c.number > after)
+        asked = sa.select(c.number, c.data).filter_by(run=self.id).where(hers).order_by(c.number)
+        found = _rows(self._engine, asked.limit(max(1, PAGE // self.terms.share_bytes)))
         return [bytes(row.data) for row in found], found[-1].number if found else after
 
     def hear(self, topic: str, /) -> list[Message]:
@@ -347,9 +341,8 @@ class Run:
 
     def hear_bytes(self, topic: str) -> list[bytes]:
         """All messages on a topic that are for everybody."""
-        c = messages.c
-        where = (c.run == self.id) & (c.topic == topic) & (c.recipient == "")
-        found = _rows(self._engine, sa.select(c.data).where(where).order_by(c.number))
+        asked = sa.select(messages.c.data).filter_by(run=self.id, topic=topic, recipient="")
+        found = _rows(self._engine, asked.order_by(messages.c.number))
         return [bytes(row.data) for row in found]
 
 
