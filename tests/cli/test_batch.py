@@ -19,12 +19,12 @@ import pytest
 from mdrr.cli.opened import opened_fields
 from mdrr.domain import Attribute, Domain
 from mdrr.securesum.batch import Batch, make_batch, read_offer
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question, randomized_in_all
 from mdrr.securesum.statement import of_opened
-from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
 from tests.cli.run import done

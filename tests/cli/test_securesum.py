@@ -20,9 +20,9 @@ from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
 from mdrr.securesum.batch import make_group
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import of_opened
-from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
 from tests.cli.run import run as invoke

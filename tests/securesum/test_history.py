@@ -12,10 +12,10 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
 from mdrr.securesum.history import History, Revealed
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.question import Question, spent_on
 from mdrr.securesum.signed import Roster
-from mdrr.securesum.transport.keyfile import load_or_make
 from mdrr.source import SystemSource
 from tests.processes import PROCESSES
 from tests.securesum.group import QUESTION, people, roster_of

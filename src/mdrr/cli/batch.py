@@ -67,9 +67,9 @@ def offer(
 ) -> None:
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
@@ -182,9 +182,9 @@ def report(
     """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
     needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
+    from mdrr.securesum.inputs import read_record, record_codes
     from mdrr.securesum.person import make_reports
     from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.remote import RemotePost
@@ -257,12 +257,12 @@ def aggregate(
     needs("httpx")
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.message import Abort
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     source = SystemSource()

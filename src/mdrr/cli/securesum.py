@@ -170,9 +170,9 @@ def organise(
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
     needs("httpx")
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.members import Organiser, attend
     from mdrr.securesum.signed import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     if not key.exists():
@@ -218,12 +218,11 @@ def party(
     """Take part in the paper's own protocol among a small group, and see the total."""
     needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
+    from mdrr.securesum.inputs import load_or_make, read_record, record_codes
     from mdrr.securesum.members import Member, attend
     from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.signed import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
