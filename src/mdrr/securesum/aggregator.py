@@ -37,12 +37,9 @@ GRACE = 3.0
 
 
 def offer(identity: Identity, ledger: Ledger, source: Source) -> Message:
-    """Offer to serve one batch, with a sealing key made for it and kept in the ledger.
+    """Offer to serve one batch, signed by the operator's long-term key.
 
-    Arguments:
-        identity: the operator's long-term key, which signs.
-        ledger: keeps the secret.
-        source: where it comes from.
+    The sealing key is fresh from the source, and its secret is kept in the ledger.
     """
     fresh = Identity(identity.signing_secret, source.read(KEY_BYTES), identity.operator)
     ledger.offer(fresh.public.sealing, fresh.sealing_secret)
@@ -81,6 +78,7 @@ class Aggregator:
         self._source, self._clock = source, clock
         self._minimum = max(minimum, batch.minimum)
         self._position = batch.ids.index(identity.id)
+        self._leads = self._position == 0  # the first names the jobs
         public = batch.aggregators[self._position]
         try:
             secret = ledger.secret(public.sealing, batch.digest)
@@ -96,11 +94,6 @@ class Aggregator:
         self._told: set[str] = set()
         self.step = "key"
         self.missing: tuple[str, ...] = ()
-
-    @property
-    def leads(self) -> bool:
-        """Whether it is the first of the batch, which names the jobs."""
-        return self._position == 0
 
     @property
     def ended(self) -> Message | None:
@@ -179,7 +172,7 @@ class Aggregator:
     def _begin(self) -> bool:
         """The verify key: drawn by the leader before it looks at any report."""
         digest = self.batch.digest
-        if self.leads:
+        if self._leads:
             key = self._source.read(VERIFY_KEY)
             others = self.batch.aggregators[1:]
             sealed = [encode64(seal(key, one.sealing, self._context(one.id))) for one in others]
@@ -200,12 +193,12 @@ class Aggregator:
         return True
 
     def _do_job(self, progress: Progress) -> bool:
-        if self.leads and progress.jobs == 0:
+        if self._leads and progress.jobs == 0:
             self._tell(Message.from_json(self._ledger.noted(self.batch.digest, "key") or b""))
         if self._work is None or self._work.job.number != progress.jobs:
             job = self._job(progress)
             if job is None:
-                return self._wait("job", () if self.leads else self.batch.ids[1:])
+                return self._wait("job", () if self._leads else self.batch.ids[1:])
             self._work = self._look(job, progress)
         work = self._work
         mine = work.verdict.body(work.job)
@@ -226,7 +219,7 @@ class Aggregator:
     def _job(self, progress: Progress) -> Job | None:
         """The next job: made if it leads, otherwise heard; None if there is none yet."""
         number, leader = progress.jobs, self.batch.ids[0]
-        if self.leads:
+        if self._leads:
             return self._next(progress)
         message = heard(self._post, self.batch, f"job {number}").get(leader)
         if message is None:

@@ -88,10 +88,11 @@ def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> lis
         domain: what is asked.
         where: the file they came from, for errors.
     """
+    for name in domain.names:
+        if name not in answers:
+            raise SchemaError(f"{where} has no answer to {name!r}, which is asked")
     codes = []
     for one in domain.attributes:
-        if one.name not in answers:
-            raise SchemaError(f"{where} has no answer to {one.name!r}, which is asked")
         try:
             codes.append(one.code(answers[one.name]))
         except SchemaError:  # it repeats the answer, and its advice is for those who ask
