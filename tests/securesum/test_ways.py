@@ -222,6 +222,7 @@ def test_totals_that_cannot_be_are_not_assessed() -> None:
     ("options", "reason"),
     [
         ({"via": "magic"}, "not known"),
+        ({"via": "securesum", "mode": "papers"}, "mode='papers' is not known"),
         ({"via": "securesum", "p": 0.5}, "not randomized"),
         ({"via": "securesum", "minimum": 31}, "fewer than the minimum of 31"),
         ({"via": "attributes"}, "p|epsilon"),

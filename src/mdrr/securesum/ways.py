@@ -148,6 +148,8 @@ def simulate_dependences(
         question = Question.randomized(domain, p=p, epsilon=each)
     else:
         raise ProtocolError(f"via={via!r} is not known. Known: attributes, securesum, pairs")
+    if mode not in ("paper", "aggregators"):
+        raise ProtocolError(f"mode={mode!r} is not known. Known: paper, aggregators")
     n = len(np.asarray(codes[0]))
     if n < minimum:
         raise ProtocolError(
