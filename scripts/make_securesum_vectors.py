@@ -17,19 +17,15 @@ from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError
 from mdrr.securesum import ring
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.batch import Batch
-from mdrr.securesum.folder import make_batch, make_group
+from mdrr.securesum.batch import Batch, make_batch, make_group
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
-from mdrr.securesum.member import Member
+from mdrr.securesum.members import Member, Organiser
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.opening import Result
-from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport.local import LocalPost
+from mdrr.securesum.signed import Roster, Terms
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.securesum.wire import encode64
 from mdrr.source import SeededSource
@@ -144,7 +140,7 @@ def batch_run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as there:
         box = Postbox(f"sqlite:///{there}/relay.db")
         box.open(folder)
-        post = LocalPost(box, batch.digest)
+        post = box.at(batch.digest)
         for report in reports:
             post.upload(report)
         machines = [

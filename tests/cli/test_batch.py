@@ -18,14 +18,13 @@ import pytest
 
 from mdrr.cli.opened import opened_fields
 from mdrr.domain import Attribute, Domain
-from mdrr.securesum.batch import Batch, read_offer
-from mdrr.securesum.folder import make_batch
+from mdrr.securesum.batch import Batch, make_batch, read_offer
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports
 from mdrr.securesum.question import Question, randomized_in_all
-from mdrr.securesum.statement import of_secure_sum
-from mdrr.securesum.transport.keyfile import load_or_make
+from mdrr.securesum.statement import of_opened
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SystemSource
 from tests.cli.run import done
@@ -166,7 +165,7 @@ def test_three_people_and_a_cheat_report_and_everybody_can_check_the_total(
     assert result["totals"] == truth.tolist()
     assert result["counted"] is True
     assert result.keys() == {*json.loads(endings[0][0]), "counted"}
-    assert result["privacy"] == of_secure_sum(3).to_dict()
+    assert result["privacy"] == of_opened((), 3).to_dict()
     typo = refused("result", *here, "--state", folder / "typo")
     assert "typo holds no report to this batch. Leave out --state" in typo
     given_up = refused("aggregate", *here, "--state", folder / "agg0", "--abort", "too late")

@@ -19,10 +19,10 @@ import mdrr
 from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import make_group
+from mdrr.securesum.batch import make_group
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.question import Question
-from mdrr.securesum.statement import of_secure_sum
-from mdrr.securesum.transport.keyfile import load_or_make
+from mdrr.securesum.statement import of_opened
 from mdrr.server.held import new_tokens
 from mdrr.source import SystemSource
 from tests.cli.run import run as invoke
@@ -312,7 +312,7 @@ def test_the_page_goes_through_a_run_of_a_small_group(tmp_path: Path) -> None:
         for out, err in answers:
             opened = json.loads(out)
             assert opened["totals"] == truth.tolist()
-            assert opened["privacy"] == of_secure_sum(4).to_dict()
+            assert opened["privacy"] == of_opened((), 4).to_dict()
             assert opened.keys() == {"n", "question", "totals", "privacy"}
             assert came["roster"] in err.replace(" ", "")
             assert "Does the other person have the same digest? [y/N]:" in err

@@ -17,15 +17,14 @@ import numpy as np
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.aggregator import Aggregator, offer, run
-from mdrr.securesum.batch import Batch
+from mdrr.securesum.batch import Batch, Folder, make_batch
 from mdrr.securesum.device import Device
-from mdrr.securesum.folder import Folder, make_batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.opening import read_outcome
 from mdrr.securesum.person import make_reports
-from mdrr.securesum.transport.postbox import Postbox
+from mdrr.securesum.transport.postbox import Postbox, Run
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve
 from mdrr.server.held import new_tokens
@@ -36,23 +35,23 @@ from tests.securesum.group import QUESTION, codes, organiser
 
 
 class Meddler:
-    """A relay's database that does something else than it should.
+    """A run at a relay that does something else than it should.
 
     Arguments:
-        box: the honest one.
+        run: the honest one.
         fault: `drop`, `tamper`, `replay` or nothing.
         kind: of the messages that are meddled with; `part` for reports.
         old: messages of another batch, which are replayed.
     """
 
-    def __init__(self, box: Postbox, fault: str, kind: str, old: Sequence[bytes]) -> None:
-        self._box, self._fault, self._kind, self._old = box, fault, kind, old
+    def __init__(self, run: Run, fault: str, kind: str, old: Sequence[bytes]) -> None:
+        self._run, self._fault, self._kind, self._old = run, fault, kind, old
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._box, name)
+        return getattr(self._run, name)
 
-    def hear(self, run: str, topic: str) -> list[bytes]:
-        found = self._box.hear(run, topic)
+    def hear_bytes(self, topic: str) -> list[bytes]:
+        found = self._run.hear_bytes(topic)
         if topic.partition(" ")[0] != self._kind:
             return found
         if self._fault == "drop":
@@ -61,8 +60,8 @@ class Meddler:
             return [_spoil(data) for data in found]
         return [*self._old, *found, *found]
 
-    def parts(self, run: str, request: Message) -> dict[bytes, bytes]:
-        found = self._box.parts(run, request)
+    def parts(self, request: Message) -> dict[bytes, bytes]:
+        found = self._run.parts(request)
         if self._kind != "part" or not found:
             return found
         first, *others = sorted(found)
@@ -202,11 +201,14 @@ def _relay(
     dies: tuple[str, str] | None = None,
 ) -> None:
     box = Postbox(f"sqlite:///{folder / 'relay.db'}")
-    box.open(Folder.load(folder / "relay"))
+    box.open(shown := Folder.load(folder / "relay"))
+    run = box.at(shown.message.run)
     if dies is not None:
-        box.say = deadly(box.say, *dies)  # type: ignore[method-assign]
-        box.upload = deadly(box.upload, *dies)  # type: ignore[method-assign]
-    serve(Meddler(box, *fault, old) if fault[0] else box, bound)  # type: ignore[arg-type]
+        run.say = deadly(run.say, *dies)  # type: ignore[method-assign]
+        run.upload_all = deadly(run.upload_all, *dies)  # type: ignore[method-assign]
+    if fault[0]:
+        box.kept[run.id] = Meddler(run, *fault, old)  # type: ignore[assignment]
+    serve(box, bound)
 
 
 class Mortal:

@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import Folder
+from mdrr.securesum.batch import Folder
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member, attend
+from mdrr.securesum.members import Member, Organiser, attend
 from mdrr.securesum.message import Message
-from mdrr.securesum.organiser import Organiser
-from mdrr.securesum.terms import Terms
+from mdrr.securesum.signed import Terms
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import listen, serve
@@ -152,28 +151,29 @@ def run_relay(
 ) -> None:
     box = Postbox(url)
     box.open(Folder(Message.from_json(folder[0]), folder[1]))
+    run = box.at(Message.from_json(folder[0]).run)
     if recipe is not None:
-        meddle, mail = getattr(mischief, recipe[0])(*recipe[1]), box.mail
+        meddle, mail = getattr(mischief, recipe[0])(*recipe[1]), run.mail_bytes
 
-        def meddled(run: str, recipient: str, after: int) -> tuple[list[bytes], int]:
-            found, mark = mail(run, recipient, after)
+        def meddled(recipient: str, after: int) -> tuple[list[bytes], int]:
+            found, mark = mail(recipient, after)
             return [out for data in found for out in meddle(data, recipient)], mark
 
-        box.mail = meddled  # type: ignore[method-assign]
+        run.mail_bytes = meddled  # type: ignore[method-assign]
     if dies is not None:
-        box.join = deadly(box.join, *dies)  # type: ignore[method-assign]
-        box.say = deadly(box.say, *dies)  # type: ignore[method-assign]
+        run.join = deadly(run.join, *dies)  # type: ignore[method-assign]
+        run.say = deadly(run.say, *dies)  # type: ignore[method-assign]
     serve(box, bound)
 
 
 def deadly(store: Callable[..., Any], kind: str, when: str) -> Callable[..., Any]:
     """A relay's way to store things that kills it, before or after one of a kind is stored."""
 
-    def until(run: str, *given: Any) -> Any:
+    def until(*given: Any) -> Any:
         kinds = {one.kind if isinstance(one, Message) else "report" for one in given}
         if kind in kinds and when == "before":
             die()
-        stored = store(run, *given)
+        stored = store(*given)
         if kind in kinds:
             die()
         return stored

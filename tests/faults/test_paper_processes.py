@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mdrr.securesum.paper import STEPS
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 from mdrr.source import SeededSource
 from tests.faults.cast import Cast, Recipe, never_wrong
 from tests.securesum.group import QUESTION, Group, organiser, people, roster_of, run_paper

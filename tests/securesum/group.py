@@ -11,19 +11,16 @@ import numpy.typing as npt
 
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
-from mdrr.securesum.folder import Folder, make_group
+from mdrr.securesum.batch import Folder, make_group
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member, Role
+from mdrr.securesum.members import Member, Organiser, Role
 from mdrr.securesum.message import Message
-from mdrr.securesum.organiser import Organiser
 from mdrr.securesum.paper import Dealer, Party
 from mdrr.securesum.post import Mail
 from mdrr.securesum.question import Question
 from mdrr.securesum.ring import zero_shares
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import Terms
-from mdrr.securesum.transport.local import LocalPost
+from mdrr.securesum.signed import Roster, Terms
 from mdrr.securesum.transport.postbox import Postbox
 from mdrr.source import SeededSource, Source
 
@@ -172,13 +169,13 @@ class Gathering:
         self.histories = histories or [History() for _ in range(group.n)]
         self._url = url or f"sqlite:///{folder / 'relay.db'}"
         self.restart()
-        self.box.open(group.folder)
         self.leader = self.organiser()
 
     def restart(self) -> None:
         """The relay starts again on its database."""
         self.box = Postbox(self._url, clock=lambda: self.now)
-        self.post = LocalPost(self.box, self.terms.digest)
+        self.box.open(self.group.folder)
+        self.post = self.box.at(self.terms.digest)
 
     def organiser(self, post: Mail | None = None) -> Organiser:
         return Organiser(

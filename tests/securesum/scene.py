@@ -10,8 +10,7 @@ import numpy.typing as npt
 import sqlalchemy as sa
 
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.batch import Batch
-from mdrr.securesum.folder import make_batch
+from mdrr.securesum.batch import Batch, make_batch
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.opening import Outcome, read_outcome
@@ -22,9 +21,8 @@ from mdrr.securesum.prio3.field import Elements
 from mdrr.securesum.prio3.pairs import PairTables
 from mdrr.securesum.prio3.scheme import NONCE, Prio3
 from mdrr.securesum.question import Question
-from mdrr.securesum.transport.local import LocalPost
 from mdrr.securesum.transport.postbox import Postbox
-from mdrr.server.schema import runs, sealed_reports
+from mdrr.server.schema import runs, sealed_reports, writing
 from mdrr.source import SeededSource
 from tests.securesum.group import QUESTION, codes, organiser
 
@@ -78,7 +76,7 @@ class Scene:
         )  # fmt: skip
         self.box = Postbox(url or f"sqlite:///{folder / 'relay.db'}", clock=lambda: self.now)
         self.box.open(self.rolls)
-        self.post: Post = LocalPost(self.box, self.batch.digest)
+        self.post: Post = self.box.at(self.batch.digest)
         self.machines = [self.aggregator(k) for k in range(aggregators)]
 
     def aggregator(self, k: int, post: Post | None = None) -> Aggregator:
@@ -166,8 +164,8 @@ def spoilt(report: SealedReport, at: int) -> SealedReport:
 
 def slip_in(scene: Scene, report: SealedReport) -> None:
     """The relay itself puts a report among the others; it is not trusted."""
-    with scene.box._writing() as db:
-        count, _ = scene.box._lock(db, scene.batch.digest)
+    with writing(scene.box.engine) as db:
+        count, _ = scene.box.at(scene.batch.digest)._lock(db)
         row = {"run": scene.batch.digest, "number": count + 1}
         fields = {**row, "id": report.id, "data": report.data}
         db.execute(sa.insert(sealed_reports).values(fields))

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from mdrr.errors import AbortedError, ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.aggregator import Aggregator, run
-from mdrr.securesum.folder import make_batch
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.batch import make_batch
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.opening import DIGEST, JOB, REFUSALS, STRANGER, Job, heard, read_outcome
 from mdrr.securesum.person import seal_report
 from mdrr.securesum.post import Post, RelayError

@@ -16,16 +16,18 @@ from mdrr.securesum.batch import (
     MOST_CELLS,
     MOST_PEOPLE,
     Batch,
+    Folder,
     default_minimum,
+    make_batch,
+    make_group,
     make_offer,
     read_offer,
+    read_signed,
 )
-from mdrr.securesum.folder import Folder, make_batch, make_group, read_signed
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import Message, write
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import MOST_BYTES, MOST_PARTIES, Terms
+from mdrr.securesum.signed import MOST_BYTES, MOST_PARTIES, Roster, Terms
 from mdrr.securesum.wire import encode64
 from mdrr.source import BytesSource, SeededSource
 from tests.securesum.group import CLOSES, QUESTION, organiser, people, token

@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.admission import RELAY, credential
-from mdrr.securesum.batch import Batch, make_offer
+from mdrr.securesum.batch import Batch, make_batch, make_offer
 from mdrr.securesum.device import Answered, Device, is_void
-from mdrr.securesum.folder import make_batch
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.person import SealedReport, make_reports, open_part, part_context, seal_report
 from mdrr.securesum.question import Question, spent_on
 from mdrr.source import SeededSource

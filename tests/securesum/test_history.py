@@ -12,10 +12,10 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
 from mdrr.securesum.history import History, Revealed
+from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.question import Question, spent_on
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.transport.keyfile import load_or_make
+from mdrr.securesum.signed import Roster
 from mdrr.source import SystemSource
 from tests.processes import PROCESSES
 from tests.securesum.group import QUESTION, people, roster_of
@@ -131,7 +131,7 @@ def test_what_cannot_be_locked_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     def refuse(handle: int) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("mdrr.securesum.lock._wait_for", refuse)
+    monkeypatch.setattr("mdrr.securesum.private._wait_for", refuse)
     with pytest.raises(ProtocolError, match=r"No locks available.*disk of this machine"):
         History(tmp_path / "history.json").remember(exact(1))
     assert not (tmp_path / "history.json").exists()

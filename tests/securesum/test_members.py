@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 
 from mdrr.errors import AbortedError, ProtocolError
-from mdrr.securesum import member
-from mdrr.securesum.abort import Abort
+from mdrr.securesum import members
 from mdrr.securesum.admission import RELAY, credential, hashed
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member, attend
-from mdrr.securesum.message import Message, write
-from mdrr.securesum.organiser import Organiser, join, read_join
+from mdrr.securesum.members import Member, Organiser, attend, join, read_join
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.post import topic_of
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 from mdrr.source import SeededSource
 from tests.securesum.group import CLOSES, Group, organiser, people, signed, token
 
@@ -368,7 +366,7 @@ class Slow:
 
 
 def attended(monkeypatch: pytest.MonkeyPatch, role: Slow, patience: float = 3.0) -> Slow:
-    monkeypatch.setattr(member, "time", SimpleNamespace(monotonic=lambda: 50 + role.now))
+    monkeypatch.setattr(members, "time", SimpleNamespace(monotonic=lambda: 50 + role.now))
     attend(role, patience=patience, pause=role.pauses.append, clock=lambda: 100 + role.now)
     return role
 

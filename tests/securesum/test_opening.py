@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from mdrr.errors import AbortedError, ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.admission import make_roll, read_roll
 from mdrr.securesum.batch import MOST_PEOPLE, Batch
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.opening import (
     JOB,
     MISSING,

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.paper import STEPS, Party
 from mdrr.securesum.ring import zero_shares
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 from mdrr.source import SeededSource
 from tests.securesum.group import Group, organiser, people, roster_of, run_paper
 

@@ -12,13 +12,12 @@ from mdrr.securesum import ring
 from mdrr.securesum.admission import RELAY, credential, hashed, read_roll
 from mdrr.securesum.batch import Batch
 from mdrr.securesum.keys import Identity
+from mdrr.securesum.members import join, read_join
 from mdrr.securesum.message import Message
 from mdrr.securesum.opening import add_up
-from mdrr.securesum.organiser import join, read_join
 from mdrr.securesum.person import open_part
-from mdrr.securesum.roster import Roster
 from mdrr.securesum.shares import read_commitment, read_reveal, read_share
-from mdrr.securesum.terms import Terms
+from mdrr.securesum.signed import Roster, Terms
 from mdrr.securesum.wire import digest
 from mdrr.source import BytesSource
 from scripts import make_securesum_vectors as make

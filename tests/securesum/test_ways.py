@@ -222,10 +222,12 @@ def test_totals_that_cannot_be_are_not_assessed() -> None:
     ("options", "reason"),
     [
         ({"via": "magic"}, "not known"),
+        ({"via": "securesum", "mode": "papers"}, "mode='papers' is not known"),
         ({"via": "securesum", "p": 0.5}, "not randomized"),
         ({"via": "securesum", "minimum": 31}, "fewer than the minimum of 31"),
         ({"via": "attributes"}, "p|epsilon"),
         ({"via": "pairs"}, "p or epsilon, exactly one"),
+        ({"via": "pairs", "p": 0.5, "epsilon": 1.0}, "p or epsilon, exactly one"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object], reason: str) -> None:

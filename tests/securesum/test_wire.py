@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum import keys
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.keys import Identity, Public, check_signature, seal
-from mdrr.securesum.message import KINDS, Message, write
+from mdrr.securesum.message import KINDS, Abort, Message, write
 from mdrr.securesum.wire import Fields, canonical, digest, parse
 from mdrr.source import BytesSource, SeededSource
 

@@ -20,7 +20,6 @@ from mdrr.securesum.keys import Identity
 from mdrr.securesum.message import write
 from mdrr.securesum.opening import JOB
 from mdrr.securesum.person import SealedReport
-from mdrr.securesum.transport.local import LocalPost
 from mdrr.securesum.transport.postbox import Postbox, quotas
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.securesum.transport.service import create_service, listen
@@ -108,7 +107,7 @@ def test_a_small_group_on_either_database(url: str, tmp_path: Path) -> None:
     there.box.dispose()
     for one in members:
         assert np.array_equal(one.result(), there.group.truth)
-        one._post._box.dispose()  # type: ignore[attr-defined]
+        one._post._engine.dispose()  # type: ignore[attr-defined]
 
 
 def test_many_at_once_come_in_one_order_without_gaps(url: str, tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(url: str, tmp_path: Path
     scene.box.dispose()
     scene.box = Postbox(url, clock=lambda: scene.now)
     scene.box.open(scene.rolls)  # as the relay does when it is started
-    scene.post = LocalPost(scene.box, scene.batch.digest)
+    scene.post = scene.box.at(scene.batch.digest)
     scene.machines = [scene.aggregator(k) for k in (0, 1)]
     scene.report(*range(5, 12))
     outcome = scene.finish()
@@ -149,11 +148,11 @@ def test_the_work_for_a_report_does_not_grow_with_the_reports(tmp_path: Path) ->
         counts[-1] += 1
 
     scene.report(0)  # now the batch is read
-    sa.event.listen(scene.box._engine, "before_cursor_execute", count)
+    sa.event.listen(scene.box.engine, "before_cursor_execute", count)
     counts.append(0)
     scene.report(1)
     counts.append(0)
-    assert not any(scene.box.upload(scene.batch.digest, scene.reports(range(2, 398))))
+    assert not any(scene.box.at(scene.batch.digest).upload_all(scene.reports(range(2, 398))))
     counts.append(0)
     scene.report(398)
     assert counts[0] == counts[2] <= 8  # a lock, two look-ups, three changes, begin and commit

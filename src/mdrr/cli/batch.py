@@ -67,9 +67,9 @@ def offer(
 ) -> None:
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
@@ -107,7 +107,7 @@ def batch(
     purpose: Purpose = "",
 ) -> None:
     """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
-    from mdrr.securesum.folder import make_batch
+    from mdrr.securesum.batch import make_batch
     from mdrr.securesum.message import Message
 
     leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
@@ -139,8 +139,7 @@ def relay(
 ) -> None:
     """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
     needs("uvicorn", "fastapi", "sqlalchemy")
-    from mdrr.securesum.batch import Batch
-    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.batch import Batch, Folder
     from mdrr.securesum.keys import name_of
     from mdrr.securesum.transport.postbox import Postbox
     from mdrr.securesum.transport.service import listen, serve
@@ -150,17 +149,17 @@ def relay(
     for folder in folders:
         box.open(folder)
     bound = listen(host, port)
-    for run in box.runs():
-        signed = box.signed(run)
+    held = box.runs()
+    for signed in held:
         line = {
-            "url": f"http://{host}:{bound.getsockname()[1]}/b/{run}",
+            "url": f"http://{host}:{bound.getsockname()[1]}/b/{signed.digest}",
             "organiser": name_of(signed.organiser),
             "kind": "batch" if isinstance(signed, Batch) else "group",
             "purpose": signed.purpose,
             "asked": signed.question.domain.names,
         }
         print(json.dumps(line), flush=True)
-    if not box.runs():
+    if not held:
         step("There is no batch yet. Add one with --batch FOLDER.")
     serve(box, bound)
 
@@ -183,9 +182,9 @@ def report(
     """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
     needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
+    from mdrr.securesum.inputs import read_record, record_codes
     from mdrr.securesum.person import make_reports
     from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.remote import RemotePost
@@ -256,14 +255,14 @@ def aggregate(
             "out to serve on"
         )
     needs("httpx")
-    from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.message import Abort
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     source = SystemSource()

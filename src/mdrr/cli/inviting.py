@@ -13,7 +13,7 @@ from mdrr.cli.screen import step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.batch import Folder
     from mdrr.securesum.keys import Identity
     from mdrr.securesum.question import Question
     from mdrr.source import Source
@@ -42,9 +42,8 @@ def begin(
 ) -> tuple[Identity, Question, list[str], Source]:
     """What batches and groups are made of: the organiser's keys, the question, the invitations."""
     needs("sqlalchemy")
-    from mdrr.securesum.ask import read_domain
+    from mdrr.securesum.inputs import load_or_make, read_domain
     from mdrr.securesum.question import Question, randomized_in_all
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.server.held import new_tokens
     from mdrr.source import SystemSource
 

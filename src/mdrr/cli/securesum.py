@@ -41,8 +41,7 @@ from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
 
 if TYPE_CHECKING:
-    from mdrr.securesum.roster import Roster
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.signed import Roster, Terms
 
 EXAMPLE = "mdrr securesum demo --n 30 --mode aggregators"
 _RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
@@ -122,7 +121,7 @@ def demo(
     totals = np.asarray(answer["totals"], np.int64)
     if not question.matrices and not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
-    note(answer["note"] or "")
+    note(answer["note"])
     found = assess(question, totals, answer["n"])
     clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
     if not as_json:
@@ -149,7 +148,7 @@ def group(
     purpose: Purpose = "",
 ) -> None:
     """Sign what a small group is asked, without a network, and make its invitations."""
-    from mdrr.securesum.folder import make_group
+    from mdrr.securesum.batch import make_group
 
     leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
     terms, folder = make_group(
@@ -171,10 +170,9 @@ def organise(
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
     needs("httpx")
-    from mdrr.securesum.member import attend
-    from mdrr.securesum.organiser import Organiser
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.members import Organiser, attend
+    from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource
 
     if not key.exists():
@@ -220,12 +218,11 @@ def party(
     """Take part in the paper's own protocol among a small group, and see the total."""
     needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
-    from mdrr.securesum.member import Member, attend
+    from mdrr.securesum.inputs import load_or_make, read_record, record_codes
+    from mdrr.securesum.members import Member, attend
     from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)

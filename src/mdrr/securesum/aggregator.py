@@ -14,16 +14,15 @@ Privacy holds while one aggregator is honest. The total is right while all are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.abort import Abort, StoppedError
 from mdrr.securesum.admission import hashed, read_roll
 from mdrr.securesum.batch import Batch, make_offer
 from mdrr.securesum.keys import KEY_BYTES, Identity, seal
 from mdrr.securesum.ledger import Ledger, Progress, Seen
-from mdrr.securesum.message import Message, write
+from mdrr.securesum.message import Abort, Message, StoppedError, write
 from mdrr.securesum.opening import JOB, Count, Job, Result, Verdict, aborts, heard
 from mdrr.securesum.person import OpenedPart
 from mdrr.securesum.post import Post, RelayError
@@ -38,12 +37,9 @@ GRACE = 3.0
 
 
 def offer(identity: Identity, ledger: Ledger, source: Source) -> Message:
-    """Offer to serve one batch, with a sealing key made for it and kept in the ledger.
+    """Offer to serve one batch, signed by the operator's long-term key.
 
-    Arguments:
-        identity: the operator's long-term key, which signs.
-        ledger: keeps the secret.
-        source: where it comes from.
+    The sealing key is fresh from the source, and its secret is kept in the ledger.
     """
     fresh = Identity(identity.signing_secret, source.read(KEY_BYTES), identity.operator)
     ledger.offer(fresh.public.sealing, fresh.sealing_secret)
@@ -82,6 +78,7 @@ class Aggregator:
         self._source, self._clock = source, clock
         self._minimum = max(minimum, batch.minimum)
         self._position = batch.ids.index(identity.id)
+        self._leads = self._position == 0  # the first names the jobs
         public = batch.aggregators[self._position]
         try:
             secret = ledger.secret(public.sealing, batch.digest)
@@ -97,11 +94,6 @@ class Aggregator:
         self._told: set[str] = set()
         self.step = "key"
         self.missing: tuple[str, ...] = ()
-
-    @property
-    def leads(self) -> bool:
-        """Whether it is the first of the batch, which names the jobs."""
-        return self._position == 0
 
     @property
     def ended(self) -> Message | None:
@@ -130,19 +122,14 @@ class Aggregator:
             for sender, abort in aborts(self._post, self.batch).items():
                 reason = f"aggregator {sender[:12]} stopped: {abort.reason}"
                 raise Abort(abort.step, reason, (sender,)).error
-            return self._advance()
+            self.missing = ()
+            progress = self._ledger.progress(self.batch.digest)
+            if progress is None:
+                return self._begin()
+            return self._open(progress) if progress.ended else self._do_job(progress)
         except StoppedError as error:
             self.stop(error.abort)
             return True
-
-    def _advance(self) -> bool:
-        self.missing = ()
-        progress = self._ledger.progress(self.batch.digest)
-        if progress is None:
-            return self._begin()
-        if not progress.ended:
-            return self._do_job(progress)
-        return self._open(progress)
 
     def expire(self, silent: bool = False) -> None:
         """Stop waiting: what was awaited did not come in time, or the relay did not answer."""
@@ -185,7 +172,7 @@ class Aggregator:
     def _begin(self) -> bool:
         """The verify key: drawn by the leader before it looks at any report."""
         digest = self.batch.digest
-        if self.leads:
+        if self._leads:
             key = self._source.read(VERIFY_KEY)
             others = self.batch.aggregators[1:]
             sealed = [encode64(seal(key, one.sealing, self._context(one.id))) for one in others]
@@ -196,26 +183,22 @@ class Aggregator:
         message = heard(self._post, self.batch, "key").get(leader)
         if message is None:
             return self._wait("key", self.batch.ids[1:])
-        try:
+        with _blaming("key", leader, reason="the leader's verify key cannot be opened"):
             sealed = Fields(message.body, "a verify key").array("sealed", 4)
             box = Fields({"sealed": sealed[self._position - 1]}, "a verify key").data("sealed")
             key = self._identity.unseal(box, self._context(self._identity.id))
             if len(key) != VERIFY_KEY:
                 raise ProtocolError("a verify key of the wrong length")
-        except (ProtocolError, IndexError):
-            raise Abort(
-                "key", "the leader's verify key cannot be opened", (leader,)
-            ).error from None
         self._ledger.begin(digest, key, {})
         return True
 
     def _do_job(self, progress: Progress) -> bool:
-        if self.leads and progress.jobs == 0:
+        if self._leads and progress.jobs == 0:
             self._tell(Message.from_json(self._ledger.noted(self.batch.digest, "key") or b""))
         if self._work is None or self._work.job.number != progress.jobs:
             job = self._job(progress)
             if job is None:
-                return self._wait("job", () if self.leads else self.batch.ids[1:])
+                return self._wait("job", () if self._leads else self.batch.ids[1:])
             self._work = self._look(job, progress)
         work = self._work
         mine = work.verdict.body(work.job)
@@ -225,34 +208,29 @@ class Aggregator:
         said = heard(self._post, self.batch, f"verify {work.job.number}")
         if len(said) < len(self.batch.ids):
             return self._wait("verify", said)
-        self._commit(progress, work, [self._verdict(said[one], work.job) for one in self.batch.ids])
+        verdicts, cheats = [], "{}: it, or the leader, cheats"
+        for one in self.batch.ids:
+            with _blaming("verify", one, self.batch.ids[0], reason=cheats):
+                verdicts.append(Verdict.read(said[one], self.batch, work.job))
+        self._commit(progress, work, verdicts)
         self._work = None
         return True
-
-    def _verdict(self, message: Message, job: Job) -> Verdict:
-        try:
-            return Verdict.read(message, self.batch, job)
-        except ProtocolError as error:
-            who = (message.sender, self.batch.ids[0])
-            raise Abort("verify", f"{error}: it, or the leader, cheats", who).error from None
 
     def _job(self, progress: Progress) -> Job | None:
         """The next job: made if it leads, otherwise heard; None if there is none yet."""
         number, leader = progress.jobs, self.batch.ids[0]
-        if self.leads:
+        if self._leads:
             return self._next(progress)
         message = heard(self._post, self.batch, f"job {number}").get(leader)
         if message is None:
             return None
-        try:
+        with _blaming("job", leader):
             job = Job.read(message)
-        except ProtocolError as error:
-            raise Abort("job", str(error), (leader,)).error from None
-        if job.number != number or job.before != progress.chain:
-            raise Abort("job", "the leader's jobs do not follow each other", (leader,)).error
-        if self._ledger.seen(self.batch.digest, job.ids):
-            raise Abort("job", "the leader named a report a second time", (leader,)).error
-        return job
+            if job.number != number or job.before != progress.chain:
+                raise ProtocolError("the leader's jobs do not follow each other")
+            if self._ledger.seen(self.batch.digest, job.ids):
+                raise ProtocolError("the leader named a report a second time")
+            return job
 
     def _next(self, progress: Progress) -> Job | None:
         digest = self.batch.digest
@@ -278,10 +256,8 @@ class Aggregator:
         """Open this aggregator's parts of a job's reports, and check what it can check alone."""
         if self._roll is None:
             roll = self._post.roll(1 + self._position)
-            try:
+            with _blaming("verify", reason="the relay's answer is wrong: {}"):
                 self._roll = read_roll(roll, self.batch.rolls[1 + self._position])
-            except ProtocolError as error:
-                raise Abort("verify", f"the relay's answer is wrong: {error}").error from None
         found = self._post.parts(self._write("fetch", {"ids": encode64(b"".join(job.ids))}))
         parts = opened(self.batch, self._identity, job, found)
         marks = [hashed(part.credential) for part in parts if isinstance(part, OpenedPart)]
@@ -297,13 +273,8 @@ class Aggregator:
             Seen(one, int(code), spent)
             for one, code, spent in zip(work.job.ids, codes, work.credentials, strict=True)
         ]
-        done = replace(
-            progress,
-            jobs=work.job.number + 1,
-            ended=work.job.last,
-            chain=work.job.digest,
-            total=total,
-        )
+        job, key = work.job, progress.verify_key
+        done = Progress(key, job.number + 1, job.last, job.digest, total)
         self._ledger.commit(self.batch.digest, done, seen)
 
     def _open(self, progress: Progress) -> bool:
@@ -327,6 +298,15 @@ class Aggregator:
         result = self._write("result", Result(count, progress.total).body())
         self._ledger.end(digest, "result", result.to_json())
         return True
+
+
+@contextmanager
+def _blaming(step: str, *who: str, reason: str = "{}") -> Iterator[None]:
+    """End the batch if what others said breaks the rules; `{}` in the reason is how."""
+    try:
+        yield
+    except (ProtocolError, IndexError) as error:
+        raise Abort(step, reason.format(error), who).error from None
 
 
 def run(

@@ -20,11 +20,10 @@ from typing import Any
 from mdrr.errors import MdrrError, ProtocolError
 from mdrr.securesum.batch import Batch
 from mdrr.securesum.history import History
-from mdrr.securesum.lock import locked
 from mdrr.securesum.opening import aborts
 from mdrr.securesum.person import SealedReport
 from mdrr.securesum.post import Post
-from mdrr.securesum.private import write_atomically
+from mdrr.securesum.private import locked, write_atomically
 from mdrr.securesum.question import Question, asked_again, spent_on
 
 Reach = Callable[[str], Post]

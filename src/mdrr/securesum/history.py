@@ -41,10 +41,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.lock import locked
-from mdrr.securesum.private import write_atomically
+from mdrr.securesum.private import locked, write_atomically
 from mdrr.securesum.question import Question, asked_again, spent_on
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 
 
 @dataclass(frozen=True)

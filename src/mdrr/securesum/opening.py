@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.batch import MOST_PEOPLE, Batch
-from mdrr.securesum.message import Message
+from mdrr.securesum.message import Abort, Message
 from mdrr.securesum.post import Post, topic_of
 from mdrr.securesum.prio3 import vdaf
 from mdrr.securesum.prio3.scheme import NONCE

@@ -24,11 +24,9 @@ import numpy.typing as npt
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.message import Message, write
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.message import Abort, Message, write
 from mdrr.securesum.shares import (
     commitment,
     read_commitment,
@@ -37,7 +35,7 @@ from mdrr.securesum.shares import (
     reveal_body,
     share_body,
 )
-from mdrr.securesum.signed import FLOOR
+from mdrr.securesum.signed import FLOOR, Roster
 from mdrr.securesum.wire import digest
 from mdrr.source import Source
 
@@ -59,7 +57,7 @@ class Party:
         deal: how shares are drawn; a seam for tests that plant a bug.
 
     Example:
-        See `mdrr.securesum.member.Member`, which fetches and posts the messages.
+        See `mdrr.securesum.members.Member`, which fetches and posts the messages.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from typing import Any
 from mdrr.errors import ProtocolError
 from mdrr.securesum import ring
 from mdrr.securesum.keys import SEALED_EXTRA, Identity, Public, seal
-from mdrr.securesum.roster import Roster
+from mdrr.securesum.signed import Roster
 from mdrr.securesum.wire import FORMAT, Fields, digest, encode64
 
 

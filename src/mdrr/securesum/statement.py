@@ -58,24 +58,20 @@ def of_attributes(design: Design, people: int) -> Statement:
     )
 
 
-def of_secure_sum(people: int) -> Statement:
-    """Section 4.2: ε = ∞."""
-    return Statement(
-        math.inf,
-        None,
-        "No differential privacy (ε = ∞): the tables are exact. The secure sum hides who answered "
-        f"what among {people:,} people, but the totals themselves can single somebody out: a cell "
-        "that counts one person, or everybody else knowing their own answers.",
-    )
-
-
 def of_opened(matrices: Sequence[Matrix], people: int, delta: float = 1e-6) -> Statement:
-    """What a secure sum opened: exact tables if there are no matrices, else randomized pairs.
+    """What a secure sum opened.
 
-    Section 4.3: the sum of ε over all tables, and the (ε, δ) bound from shuffling beside it.
+    Section 4.2, without matrices: the tables are exact, ε = ∞. Section 4.3: the sum of ε over all
+    tables, and the (ε, δ) bound from shuffling beside it.
     """
     if not matrices:
-        return of_secure_sum(people)
+        return Statement(
+            math.inf,
+            None,
+            "No differential privacy (ε = ∞): the tables are exact. The secure sum hides who "
+            f"answered what among {people:,} people, but the totals themselves can single somebody "
+            "out: a cell that counts one person, or everybody else knowing their own answers.",
+        )
     spent = pair_tables(list(matrices), people, delta)
     amplified = f"(ε, δ) = ({spent.epsilon:.2f}, {spent.delta:.0e})"
     return Statement(

@@ -11,14 +11,16 @@ sealed, signed, sent and opened in this process, and the result is the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.clustering import cluster
+from mdrr.columns import require
 from mdrr.dependence import (
     LEVEL,
     Dependences,
@@ -34,15 +36,12 @@ from mdrr.estimation.project import nearest
 from mdrr.frames import encode
 from mdrr.protocols import independent
 from mdrr.randomizer import randomize_codes
-from mdrr.securesum.question import Question, Tables, randomized_in_all
-from mdrr.securesum.rehearse import rehearse
+from mdrr.securesum.question import Question, Tables
 from mdrr.securesum.signed import LEAST
-from mdrr.securesum.statement import Statement, of_attributes, of_opened, of_secure_sum
+from mdrr.securesum.statement import Statement, of_attributes, of_opened
 from mdrr.source import Source, SystemSource
 from mdrr.tallies import tally_codes
 
-Way: TypeAlias = Literal["attributes", "securesum", "pairs"]
-Mode: TypeAlias = Literal["paper", "aggregators"]
 FEW = 20
 """Fewer people than these say nothing sure through randomized pairs: intervals are then [0, 1].
 
@@ -89,10 +88,10 @@ def simulate_dependences(
     people: Any,
     domain: Domain,
     *,
-    via: Way = "attributes",
+    via: Literal["attributes", "securesum", "pairs"] = "attributes",
     p: float | None = None,
     epsilon: float | None = None,
-    mode: Mode = "aggregators",
+    mode: Literal["paper", "aggregators"] = "aggregators",
     messages: bool = False,
     minimum: int = LEAST,
     delta: float = 1e-6,
@@ -127,13 +126,16 @@ def simulate_dependences(
         (1.0, inf)
     """
     source = SystemSource() if source is None else source
-    if via == "securesum" and isinstance(people, Mapping):
-        return _from_opened(people, domain)
     if isinstance(people, Mapping):
-        raise ProtocolError(f"via={via!r} needs records; opened tables are for via='securesum'")
+        if via != "securesum":
+            raise ProtocolError(f"via={via!r} needs records; opened tables are for via='securesum'")
+        return _from_opened(people, domain)
     codes = people if isinstance(people, list | tuple) else encode(people, domain)
     if via == "attributes":
-        return _by_attributes(codes, domain, p, epsilon, source)
+        design = independent(domain, p=p, epsilon=epsilon)
+        tally = tally_codes(randomize_codes(codes, design, source), design)
+        privacy = of_attributes(design, tally.n)
+        return Assessment(domain, dependences(tally, design), privacy, tally.n, {})
     if via == "securesum":
         if p is not None or epsilon is not None:
             raise ProtocolError(
@@ -142,20 +144,23 @@ def simulate_dependences(
             )
         question = Question(domain)
     elif via == "pairs":
-        question = (
-            Question.randomized(domain, p=p)
-            if epsilon is None
-            else randomized_in_all(domain, epsilon)
-        )
+        each = None if epsilon is None else epsilon / math.comb(len(domain), 2)
+        question = Question.randomized(domain, p=p, epsilon=each)
     else:
         raise ProtocolError(f"via={via!r} is not known. Known: attributes, securesum, pairs")
+    if mode not in ("paper", "aggregators"):
+        raise ProtocolError(f"mode={mode!r} is not known. Known: paper, aggregators")
     n = len(np.asarray(codes[0]))
     if n < minimum:
         raise ProtocolError(
             f"{n} people are fewer than the minimum of {minimum}: nothing is opened"
         )
     if messages:
-        totals, n = rehearse(question, codes, mode, minimum, source)
+        require("sqlalchemy", "server")
+        from mdrr.securesum.rehearse import run_batch, run_group
+
+        run = run_batch if mode == "aggregators" else run_group
+        totals, n = run(question, codes, minimum, source)
     else:
         totals = question.sums(codes, source)
     return assess(question, totals, n, delta=delta)
@@ -193,19 +198,12 @@ def assess_opened(fields: Mapping[str, Any]) -> Assessment:
 
 
 def learn(
-    question: Question,
-    totals: npt.NDArray[np.int64],
-    people: int,
-    *,
-    level: float | None = None,
+    question: Question, totals: npt.NDArray[np.int64], people: int, *, level: float | None = None
 ) -> Dependences:
     """The dependences in what a secure sum opened, debiased when pairs were randomized.
 
-    Arguments:
-        question: what was summed.
-        totals: int64 (cells,).
-        people: how many people are in the totals.
-        level: of the intervals that randomized pairs get; without it, values alone.
+    Arguments are those of `assess`, and the level of the intervals that randomized pairs get;
+    without one there are values alone.
     """
     question.check(totals, people)
     tables, domain = question.tables(totals), question.domain
@@ -233,23 +231,10 @@ def learn(
     return replace(found, margins=tuple(nearest(total) for total in sums.values()))
 
 
-def _by_attributes(
-    codes: Sequence[npt.NDArray[Any]],
-    domain: Domain,
-    p: float | None,
-    epsilon: float | None,
-    source: Source,
-) -> Assessment:
-    design = independent(domain, p=p, epsilon=epsilon)
-    tally = tally_codes(randomize_codes(codes, design, source), design)
-    found = dependences(tally, design)
-    return Assessment(domain, found, of_attributes(design, tally.n), tally.n, {})
-
-
 def _from_opened(tables: Mapping[tuple[str, str], npt.ArrayLike], domain: Domain) -> Assessment:
     held = {pair: np.asarray(table, np.float64) for pair, table in tables.items()}
     people = {int(table.sum()) for table in held.values()}
     if len(people) != 1:
         raise ProtocolError("opened tables must all count the same people")
     n = people.pop()
-    return Assessment(domain, from_tables(held, domain), of_secure_sum(n), n, held)
+    return Assessment(domain, from_tables(held, domain), of_opened((), n), n, held)

@@ -7,8 +7,7 @@ import pytest
 
 from mdrr.errors import ProtocolError
 from mdrr.securesum.aggregator import Aggregator, offer
-from mdrr.securesum.batch import Batch, read_offer
-from mdrr.securesum.folder import make_batch
+from mdrr.securesum.batch import Batch, make_batch, read_offer
 from mdrr.securesum.keys import Identity
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import write

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mdrr.errors import AbortedError, ProtocolError
-from mdrr.securesum.abort import Abort
 from mdrr.securesum.device import Device
+from mdrr.securesum.message import Abort
 from mdrr.securesum.opening import read_outcome
 from tests.securesum.scene import Scene, forged
 

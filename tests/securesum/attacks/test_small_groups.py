@@ -15,14 +15,11 @@ from mdrr.securesum.admission import RELAY, credential
 from mdrr.securesum.device import Answered, Device
 from mdrr.securesum.history import History
 from mdrr.securesum.keys import Identity
-from mdrr.securesum.member import Member
+from mdrr.securesum.members import Member, join
 from mdrr.securesum.message import Message, write
-from mdrr.securesum.organiser import join
 from mdrr.securesum.question import Question
-from mdrr.securesum.roster import Roster
-from mdrr.securesum.terms import MOST_PARTIES
-from mdrr.securesum.transport.local import LocalPost
-from mdrr.securesum.transport.postbox import quotas
+from mdrr.securesum.signed import MOST_PARTIES, Roster
+from mdrr.securesum.transport.postbox import Run, quotas
 from mdrr.securesum.transport.service import create_service
 from mdrr.securesum.wire import encode64
 from mdrr.source import SeededSource
@@ -72,7 +69,7 @@ def test_nine_strangers_do_not_surround_one_person(tmp_path: Path) -> None:
 class Inventive:
     """A relay that adds joins of its own to the mail."""
 
-    def __init__(self, post: LocalPost, invented: list[Message]) -> None:
+    def __init__(self, post: Run, invented: list[Message]) -> None:
         self._post, self._invented = post, invented
 
     def __getattr__(self, name: str) -> Any:
@@ -150,7 +147,7 @@ def test_the_same_people_may_try_again_after_a_run_that_opened_nothing_useful(
 class Silent:
     """The post of somebody who keeps her sum to herself."""
 
-    def __init__(self, post: LocalPost) -> None:
+    def __init__(self, post: Run) -> None:
         self._post = post
 
     def __getattr__(self, name: str) -> Any:
@@ -163,7 +160,7 @@ class Silent:
 class Untrue:
     """The post of somebody who signs another sum than she committed to."""
 
-    def __init__(self, post: LocalPost, identity: Identity) -> None:
+    def __init__(self, post: Run, identity: Identity) -> None:
         self._post, self._identity = post, identity
 
     def __getattr__(self, name: str) -> Any:
@@ -293,7 +290,7 @@ def test_a_member_cannot_fill_the_disk_and_others_go_on(tmp_path: Path) -> None:
         there.post.say(one)
     with pytest.raises(ProtocolError, match="exceed what this run needs"):
         there.post.say(*rubbish[3 : fits + 1])  # all of them or none
-    assert len(there.box.mail(there.terms.digest, rubbish[3].to or "", 0)[0]) == 0
+    assert len(there.post.mail(rubbish[3].to or "", 0)[0]) == 0
     there.run(*members[1:])
     stopped = [one.party.aborted for one in members[1:] if one.party]
     assert all(one is not None and flooding.id in one.who for one in stopped)
@@ -324,7 +321,7 @@ def test_two_with_one_sealing_key_do_not_spoil_the_run(tmp_path: Path) -> None:
 class Counting:
     """The post of a member, which counts the messages that she gets."""
 
-    def __init__(self, post: LocalPost) -> None:
+    def __init__(self, post: Run) -> None:
         self._post, self.got = post, 0
 
     def __getattr__(self, name: str) -> Any:

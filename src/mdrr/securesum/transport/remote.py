@@ -30,13 +30,13 @@ class RemotePost:
     """
 
     def __init__(self, url: str, *, patience: float = 60.0, plain: bool = False) -> None:
-        check_url(url, plain)
+        _check(url, plain)
         self._url = url.rstrip("/")
         self._http = httpx.Client(
             timeout=httpx.Timeout(60.0, connect=5.0), verify=not url.startswith("http://")
         )
         self.patience = patience
-        self.sent = self.received = 0
+        self.sent = 0
 
     def close(self) -> None:
         """Hang up."""
@@ -95,12 +95,11 @@ class RemotePost:
         while True:
             try:
                 answer = self._http.request(method, self._url + path, content=data, headers=headers)
-                busy = answer.status_code in (429, 500, 502, 503, 504)
-                trouble = f"says {reason(answer)}"
+                if answer.status_code not in (429, 500, 502, 503, 504):
+                    break
+                trouble = f"says {_reason(answer)}"
             except httpx.TransportError as error:
-                answer, busy, trouble = None, True, f"does not answer: {error}"
-            if not busy and answer is not None:
-                break
+                trouble = f"does not answer: {error}"
             if time.monotonic() + pause > deadline:
                 raise RelayError(
                     f"the relay at {self._url} {trouble}. Is it running, and is the address right?"
@@ -108,14 +107,13 @@ class RemotePost:
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
         self.sent += len(data)
-        self.received += len(answer.content)
         if not path and answer.status_code in (404, 422):
             raise RelayError(
                 f"no batch has the address {self._url}. Give the whole address that the relay "
                 "printed: it ends in /b/ and the batch's 64 digits and letters"
             )
         if not answer.is_success:
-            raise RelayError(f"the relay refused: {reason(answer)}")
+            raise RelayError(f"the relay refused: {_reason(answer)}")
         return answer.content
 
 
@@ -127,14 +125,13 @@ def _readable(lines: Iterable[bytes]) -> list[Message]:
     return found
 
 
-def check_url(url: str, plain: bool) -> None:
+def _check(url: str, plain: bool) -> None:
     """Refuse at once an address that no waiting makes right."""
     try:
         parsed = httpx.URL(url)
-        good = parsed.scheme in ("http", "https") and bool(parsed.host)
     except (httpx.InvalidURL, ValueError):
-        good = False
-    if not good:
+        parsed = httpx.URL("")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ProtocolError(
             f"{url!r} is not the address of a relay: it starts with http:// or https://"
         )
@@ -154,7 +151,7 @@ def _is_here(host: str) -> bool:
         return host == "localhost"
 
 
-def reason(answer: httpx.Response) -> str:
+def _reason(answer: httpx.Response) -> str:
     """Why a request was refused."""
     try:
         return str(parse(answer.content).get("error", answer.status_code))

@@ -23,15 +23,14 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import uvicorn
-from fastapi import FastAPI, Header, HTTPException, Path, Query, Request, Response
+from fastapi import Depends, FastAPI, Header, HTTPException, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
 from mdrr.errors import MdrrError, ProtocolError
-from mdrr.securesum.batch import Batch
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import SealedReport
-from mdrr.securesum.transport.postbox import MOST_IDS, Postbox, quotas
+from mdrr.securesum.transport.postbox import MOST_IDS, Postbox, Run, quotas
 from mdrr.server.app import run_server, server_config
 from mdrr.server.limits import Guard, Limits, Metrics
 
@@ -42,8 +41,16 @@ WAITING = 2_000
 MOST_PARTS = 5_000
 """Most commas and brackets of one message: four times what a list of 200 members has."""
 
-Run = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 Mark = Annotated[int, Query(ge=0, lt=2**53)]
+Shown = Annotated[str, Header(alias="authorization", max_length=100)]
+
+
+async def _run(request: Request, run: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]) -> Run:
+    box: Postbox = request.app.state.box
+    return box.at(run) if run in box.kept else await run_in_threadpool(box.at, run)
+
+
+Here = Annotated[Run, Depends(_run)]
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -66,19 +73,19 @@ def serve(box: Postbox, bound: socket.socket) -> None:
 
 
 class _Uploads:
-    """Reports that arrive while others are written go to the disk together."""
+    """Reports to one run that arrive while others are written go to the disk together."""
 
-    def __init__(self, box: Postbox) -> None:
-        self._box = box
-        self._waiting: list[tuple[str, SealedReport, asyncio.Future[ProtocolError | None]]] = []
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._waiting: list[tuple[SealedReport, asyncio.Future[ProtocolError | None]]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def take(self, run: str, report: SealedReport) -> None:
+    async def take(self, report: SealedReport) -> None:
         """Returns once the report is on disk, or raises why it is not."""
         if len(self._waiting) >= WAITING:
             raise HTTPException(503, "Too many reports at once; send it again in a moment.")
         done: asyncio.Future[ProtocolError | None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((run, report, done))
+        self._waiting.append((report, done))
         if self._task is None:
             self._task = asyncio.create_task(self._write())
         if (refused := await done) is not None:
@@ -86,19 +93,16 @@ class _Uploads:
 
     async def _write(self) -> None:
         while self._waiting:
-            run = self._waiting[0][0]
-            some = [one for one in self._waiting if one[0] == run][:TOGETHER]
-            taken = set(map(id, some))
-            self._waiting = [one for one in self._waiting if id(one) not in taken]
+            some, self._waiting = self._waiting[:TOGETHER], self._waiting[TOGETHER:]
             try:
-                reports = [report for _, report, _ in some]
-                found: Any = await run_in_threadpool(self._box.upload, run, reports)
+                reports = [report for report, _ in some]
+                found: Any = await run_in_threadpool(self._run.upload_all, reports)
             except Exception as error:  # the database; who waits is told to send again
-                for *_, done in some:
+                for _, done in some:
                     if not done.cancelled():
                         done.set_exception(error)
                 continue
-            for (*_, done), refused in zip(some, found, strict=True):
+            for (_, done), refused in zip(some, found, strict=True):
                 if not done.cancelled():  # who sent it may have hung up
                     done.set_result(refused)
         self._task = None
@@ -110,8 +114,7 @@ def create_service(box: Postbox) -> FastAPI:
     Arguments:
         box: its database, with the runs it serves.
     """
-    uploads = _Uploads(box)
-    known: dict[str, Batch] = {}
+    uploads: dict[str, _Uploads] = {}
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -123,7 +126,7 @@ def create_service(box: Postbox) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )  # fmt: skip
     limits = Limits(body=64_000_000)  # every route has its own, smaller one
-    app.state.limits, app.state.connections = limits, ()
+    app.state.box, app.state.limits, app.state.connections = box, limits, ()
     app.add_middleware(Guard, limits=limits, metrics=Metrics())
 
     @app.exception_handler(MdrrError)
@@ -131,87 +134,76 @@ def create_service(box: Postbox) -> FastAPI:
         return JSONResponse({"error": str(error)}, status_code=400)
 
     @app.get("/b/{run}")
-    def document(run: Run) -> Response:
-        return _json(box.document(run).to_json())
+    def document(run: Here) -> Response:
+        return Response(run.document().to_json(), media_type="application/json")
 
     @app.get("/b/{run}/rolls/{reader}")
-    def roll(run: Run, reader: Annotated[int, Path(ge=0, le=5)]) -> Response:
-        return _bytes(box.roll(run, reader))
+    def roll(run: Here, reader: Annotated[int, Path(ge=0, le=5)]) -> Response:
+        return _bytes(run.roll(reader))
 
     @app.put("/b/{run}/reports/{report}")
     async def upload(
-        run: Run,
+        run: Here,
         report: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
         request: Request,
-        authorization: Annotated[str, Header(max_length=100)] = "",
+        shown: Shown = "",
     ) -> dict[str, bool]:
-        credential = _shown(authorization)
-        if run not in known:
-            known[run] = await run_in_threadpool(box.batch, run)
-            await run_in_threadpool(box.admits, run, credential)  # reads the roll, once
-        batch = known[run]
-        if not box.admits(run, credential):
-            raise ProtocolError("this invitation is not on the relay's roll for this batch")
-        data = await _body(request, batch.report_bytes, exactly=True)
-        await uploads.take(run, SealedReport(bytes.fromhex(report), credential, data))
+        credential = _credential(run, shown)
+        data = await _body(request, run.batch.report_bytes, exactly=True)
+        queue = uploads.setdefault(run.id, _Uploads(run))
+        await queue.take(SealedReport(bytes.fromhex(report), credential, data))
         return {"taken": True}
 
     @app.get("/b/{run}/reports")
-    def arrivals(run: Run, after: Mark = 0, limit: Mark = MOST_IDS) -> Response:
-        return _bytes(b"".join(box.arrivals(run, after, limit)))
+    def arrivals(run: Here, after: Mark = 0, limit: Mark = MOST_IDS) -> Response:
+        return _bytes(b"".join(run.arrivals(after, limit)))
 
     @app.post("/b/{run}/parts")
-    async def parts(run: Run, request: Request) -> Response:
+    async def parts(run: Here, request: Request) -> Response:
         asked = Message.from_json(await _body(request, 20_000))
-        found = await run_in_threadpool(box.parts, run, asked)
+        found = await run_in_threadpool(run.parts, asked)
         rows = [one + part for one, part in found.items()]
         size = len(rows[0]) if rows else 0  # all have one length
         return _bytes(size.to_bytes(4, "big") + b"".join(rows))
 
     @app.put("/b/{run}/join")
-    async def join(
-        run: Run,
-        request: Request,
-        authorization: Annotated[str, Header(max_length=100)] = "",
-    ) -> dict[str, bool]:
-        credential = _shown(authorization)
-        if not await run_in_threadpool(box.admits, run, credential):
-            raise ProtocolError("this invitation is not on the relay's roll for this group")
+    async def join(run: Here, request: Request, shown: Shown = "") -> dict[str, bool]:
+        credential = _credential(run, shown)
         data = await _body(request, 4_000)
-        await run_in_threadpool(lambda: box.join(run, credential, Message.from_json(data)))
+        await run_in_threadpool(lambda: run.join(credential, Message.from_json(data)))
         return {"taken": True}
 
     @app.post("/b/{run}/messages")
-    async def say(run: Run, request: Request) -> dict[str, bool]:
-        most, longest, _ = quotas(await run_in_threadpool(box.signed, run))
+    async def say(run: Here, request: Request) -> dict[str, bool]:
+        most, longest, _ = quotas(run.signed)
         lines = (await _body(request, longest)).splitlines()
         if len(lines) > most or any(map(_is_laden, lines)):
             raise ProtocolError("more messages, or parts of a message, than anybody has to say")
-        await run_in_threadpool(lambda: box.say(run, *map(Message.from_json, lines)))
+        await run_in_threadpool(lambda: run.say(*map(Message.from_json, lines)))
         return {"taken": True}
 
     @app.get("/b/{run}/messages")
     def mail(
-        run: Run,
-        to: Annotated[str, Query(pattern="^[0-9a-f]{64}$")],
-        after: Mark = 0,
+        run: Here, to: Annotated[str, Query(pattern="^[0-9a-f]{64}$")], after: Mark = 0
     ) -> Response:
-        found, mark = box.mail(run, to, after)
+        found, mark = run.mail_bytes(to, after)
         return _bytes(b"\n".join([str(mark).encode(), *found]))
 
     @app.get("/b/{run}/messages/{topic}")
-    def hear(run: Run, topic: Annotated[str, Path(pattern="^[a-z]+( [0-9]+)?$")]) -> Response:
-        return _bytes(b"\n".join(box.hear(run, topic)))
+    def hear(run: Here, topic: Annotated[str, Path(pattern="^[a-z]+( [0-9]+)?$")]) -> Response:
+        return _bytes(b"\n".join(run.hear_bytes(topic)))
 
     return app
 
 
-def _shown(authorization: str) -> bytes:
-    """The credential in a header."""
+def _credential(run: Run, shown: str) -> bytes:
+    """The credential in a header, if it is on the relay's roll."""
     try:
-        return bytes.fromhex(authorization.removeprefix("Bearer "))
+        credential = bytes.fromhex(shown.removeprefix("Bearer "))
     except ValueError:
         raise ProtocolError("a request without the relay's credential") from None
+    run.check(credential)
+    return credential
 
 
 async def _body(request: Request, limit: int, *, exactly: bool = False) -> bytes:
@@ -224,10 +216,6 @@ async def _body(request: Request, limit: int, *, exactly: bool = False) -> bytes
     async for chunk in request.stream():
         data += chunk
     return bytes(data)
-
-
-def _json(data: bytes) -> Response:
-    return Response(data, media_type="application/json")
 
 
 def _is_laden(line: bytes) -> bool:

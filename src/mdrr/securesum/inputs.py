@@ -1,4 +1,4 @@
-"""What participants bring: the domain that is asked about, and one person's answers to it."""
+"""The files that participants bring: their keys, the domain that is asked about, their answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mdrr.domain import Attribute, Domain, known
+from mdrr.domain import Domain, known
 from mdrr.errors import SchemaError
+from mdrr.securesum.keys import KEY_BYTES, Identity
+from mdrr.securesum.private import locked, refuse_if_others_read, write_atomically
+from mdrr.securesum.wire import Fields, canonical, encode64, parse
+from mdrr.source import Source
+
+
+def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
+    """The identity in a file of JSON, for its owner alone; a fresh one if there is no such file.
+
+    Keep it: earlier groups are recognised by these keys, and an aggregator opens its ledger with
+    them.
+
+    Arguments:
+        path: the file.
+        source: where a fresh identity's keys come from.
+        operator: who runs it, for an aggregator.
+    """
+    if not path.exists():
+        with locked(path):  # of two processes that start at once, one makes the keys of both
+            if not path.exists():
+                signing, sealing = source.read(KEY_BYTES), source.read(KEY_BYTES)
+                fields = {"signing": encode64(signing), "sealing": encode64(sealing)}
+                write_atomically(path, canonical(fields))
+    refuse_if_others_read(path, "remove the file, and new keys are made")
+    with Fields(parse(path.read_bytes()), f"the key file {path}") as read:
+        signing, sealing = read.data("signing", KEY_BYTES), read.data("sealing", KEY_BYTES)
+        return Identity(signing, sealing, operator)
 
 
 def read_domain(name: str) -> Domain:
@@ -63,15 +90,13 @@ def record_codes(answers: Mapping[str, Any], domain: Domain, where: Path) -> lis
     for name in domain.names:
         if name not in answers:
             raise SchemaError(f"{where} has no answer to {name!r}, which is asked")
-    return [_code(one, answers[one.name], where) for one in domain.attributes]
-
-
-def _code(attribute: Attribute, answer: Any, where: Path) -> int:
-    try:
-        return attribute.code(answer)
-    except SchemaError:  # it repeats the answer, and its advice is for those who ask
-        listed = known(attribute.categories, attribute.size)
-        raise SchemaError(
-            f"{where}: the answer to {attribute.name!r} is none of those offered. Write one of "
-            f"these, letter by letter: {listed}"
-        ) from None
+    codes = []
+    for one in domain.attributes:
+        try:
+            codes.append(one.code(answers[one.name]))
+        except SchemaError:  # it repeats the answer, and its advice is for those who ask
+            raise SchemaError(
+                f"{where}: the answer to {one.name!r} is none of those offered. Write one of "
+                f"these, letter by letter: {known(one.categories, one.size)}"
+            ) from None
+    return codes
