@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mdrr.design import Design
 from mdrr.protocols import MIN_DEPENDENCE
-from mdrr.server.answers import Surveys, problems
+from mdrr.server.answers import Surveys
 from mdrr.server.findings import Findings
 from mdrr.server.held import Held, finite
 from mdrr.server.owner import KNOWN, Owned, Status, owner_router
@@ -95,7 +95,7 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         await asyncio.to_thread(store.publish, held.id, results, open_data=wanted.open_data)
         return await asyncio.to_thread(moved, held)
 
-    @router.get("/phase", response_model=Suggestion, responses=problems(422))
+    @router.get("/phase", response_model=Suggestion)
     async def suggestion(
         held: Owned,
         people: Annotated[int, Query(ge=1, le=10**9, description="Expected in phase 2.")],
@@ -140,7 +140,7 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
 
         return await findings.compute(learnt)
 
-    @router.post("/phase", response_model=Status, responses=problems(422))
+    @router.post("/phase", response_model=Status)
     def next_phase(held: Owned, wanted: NextPhase) -> dict[str, Any]:
         """Start the second phase; the first takes no more answers."""
         design = Design.from_dict(wanted.design)
