@@ -14,7 +14,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -193,8 +192,10 @@ def problems(text: str) -> list[str]:
         found += [f"[design]: {fault}" for fault in making_faults(given, names, public)]
     # A planned design exists for every ε that settings take, and planning takes a while.
     if not found and survey.settings and survey.settings.protocol != "planned":
-        with _noting(found, "[design]"):
+        try:
             survey.settings.make(survey.domain)
+        except MdrrError as error:
+            found.append(f"[design]: {error}")
     return found
 
 
@@ -207,7 +208,7 @@ def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> An
     """The survey, or None after its problems were put into `found`, the first first."""
     _only(content, _SURVEY_KEYS, found)
     languages = _languages(content, found)
-    texts = {key: _texts(content, key, languages, found) for key in TEXTS}
+    texts = {key: _spoken(content.get(key, ""), key, languages, found) for key in TEXTS}
     listed = _list(content)
     questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
     if not listed:
@@ -216,31 +217,23 @@ def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> An
         str(each["name"]) for each in listed if isinstance(each, Mapping) and "name" in each
     )
     found += [f"the attribute {n!r} is declared twice" for n, times in named.items() if times > 1]
-    settings = None
-    with _noting(found, "[design]"):
-        settings = _settings(content["design"], found) if "design" in content else None
-    if not found:
-        with _noting(found):
-            spoken = [
-                kind(
-                    questions=tuple(question[j] for question in questions),
-                    settings=settings,
-                    language=language,
-                    **{key: words[j] for key, words in texts.items()},
-                )
-                for j, language in enumerate(languages)
-            ]
-            return replace(spoken[0], translations=tuple(spoken[1:])) if spoken[1:] else spoken[0]
-    return None
-
-
-@contextmanager
-def _noting(found: list[str], where: str = "") -> Iterator[None]:
-    """An error ends the block, and is put into `found` with its place."""
+    settings = _settings(content["design"], found) if "design" in content else None
+    if found:
+        return None
     try:
-        yield
+        spoken = [
+            kind(
+                questions=tuple(question[j] for question in questions),
+                settings=settings,
+                language=language,
+                **{key: words[j] for key, words in texts.items()},
+            )
+            for j, language in enumerate(languages)
+        ]
+        return replace(spoken[0], translations=tuple(spoken[1:])) if spoken[1:] else spoken[0]
     except MdrrError as error:
-        found.append(f"{where}: {error}" if where else str(error))
+        found.append(str(error))
+        return None
 
 
 def language_faults(languages: Sequence[str]) -> Iterator[str]:
@@ -271,7 +264,7 @@ def _question(content: Any, number: int, languages: list[str], found: list[str])
         inside.append("not a table. Write [[attributes]]")
     else:
         _only(content, _ATTRIBUTE_KEYS, inside)
-        texts = _texts(content, "question", languages, inside)
+        texts = _spoken(content.get("question", ""), "question", languages, inside)
         bad = [key for key in ("categories", "edges") if not isinstance(content.get(key, []), list)]
         inside += [f"{key} = {content[key]!r} is not a list" for key in bad]
         described = {
@@ -314,7 +307,8 @@ def _labels(
 
 def _settings(content: object, found: list[str]) -> Settings | None:
     if not isinstance(content, Mapping):
-        raise SchemaError("not a table")
+        found.append("[design]: not a table")
+        return None
     inside: list[str] = []
     _only(content, _SETTINGS, inside)
     clusters = content.get("clusters")
@@ -334,13 +328,6 @@ def _only(content: Mapping[str, Any], keys: tuple[str, ...], found: list[str]) -
         for key in content
         if key not in keys
     ]
-
-
-def _texts(
-    content: Mapping[str, Any], key: str, languages: list[str], found: list[str]
-) -> list[str]:
-    """A text in each language; one that is left out is empty."""
-    return _spoken(content.get(key, ""), key, languages, found)
 
 
 def _spoken(value: object, what: str, languages: list[str], found: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import Path
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -197,20 +197,18 @@ class Problem(BaseModel):
     error: str
 
 
-class SentReport(BaseModel):
+class SentReport(BaseModel, extra="forbid"):
     """A report and the id that its device made."""
 
-    model_config = ConfigDict(extra="forbid")
     design: str = Field(description="The fingerprint of the design.")
     questionnaire: int = Field(ge=0)
     codes: list[Annotated[int, Field(ge=0)]]
     id: str = Field(pattern="^[0-9a-f]{32}$", description="128 random bits, made by the client.")
 
 
-class SentAnswer(BaseModel):
+class SentAnswer(BaseModel, extra="forbid"):
     """An answer, padded with spaces at the end to exactly `answer_bytes` bytes."""
 
-    model_config = ConfigDict(extra="forbid")
     report: SentReport
     invitation: str | None
 

@@ -124,6 +124,17 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         return HTMLResponse(results_page(await surveys.results(survey)))
 
     app.include_router(pages)
+
+    @app.post(
+        ANSWERS,
+        status_code=201,
+        response_model=Received,
+        responses=problems(403, 404, 408, 409, 410, 413, 422, 429, 503),
+        tags=["anybody"],
+    )
+    def answers(survey: SurveyId, answer: SentAnswer) -> None:  # `Door` takes it before this
+        """Send an answer. Sending the same answer again is safe: it gets the same reply."""
+
     app.include_router(published_routes(store, surveys))
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
@@ -137,22 +148,7 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         return FileResponse(REPORT_STYLE)
 
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    _describe(app)
     return app
-
-
-def _describe(app: FastAPI) -> None:
-    """Describe the route of answers, which `Door` takes before it gets here."""
-
-    @app.post(
-        ANSWERS,
-        status_code=201,
-        response_model=Received,
-        responses=problems(403, 404, 408, 409, 410, 413, 422, 429, 503),
-        tags=["anybody"],
-    )
-    def answers(survey: SurveyId, answer: SentAnswer) -> None:
-        """Send an answer. Sending the same answer again is safe: it gets the same reply."""
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

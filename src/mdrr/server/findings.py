@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 METHODS = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
 """`mdrr.estimation.METHODS`, which is loaded with the first estimate: a server starts at once."""
 KEPT = 32
+DEPENDENCES = ("measure", "names", "values", "low", "high", "level")
+"""What is said of the dependences."""
 
 T = TypeVar("T")
 Phases = Sequence[Phase]
@@ -123,8 +125,10 @@ class Findings:
         from mdrr.estimation.result import plain
 
         found, related = self.estimate(phases, method), self.dependences(phases)
-        design, groups = found.evidence.design, None
+        design, groups, shown = found.evidence.design, None, None
         if related is not None:
+            shown = related.to_dict()
+            shown = {key: shown[key] for key in DEPENDENCES}
             groups = cluster(
                 related, design.domain, max_cells=max_cells, min_dependence=min_dependence
             )
@@ -136,7 +140,7 @@ class Findings:
             "method": found.method,
             "level": level,
             "attributes": _attributes(found, design, level),
-            "dependences": None if related is None else _kept(related.to_dict()),
+            "dependences": shown,
             "clusters": groups,
             "notes": _json(plain(found.notes)),
         }
@@ -156,11 +160,6 @@ def pooled(tallies: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     if not answered:
         raise StoreError("there are no answers yet, so there is nothing to estimate")
     return answered[0] if len(answered) == 1 else pool(answered)
-
-
-def _kept(dependences: dict[str, Any]) -> dict[str, Any]:
-    names = ("measure", "names", "values", "low", "high", "level")
-    return {name: dependences[name] for name in names}
 
 
 def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from mdrr.server.accept import Outcome, redeem
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
@@ -29,10 +29,9 @@ ASKED_RATE, ASKED_BURST = 100.0, 1000.0
 """How often a second, and at once, a survey's invitations may be asked about."""
 
 
-class Invitation(BaseModel):
+class Invitation(BaseModel, extra="forbid"):
     """An invitation, as the link has it."""
 
-    model_config = ConfigDict(extra="forbid")
     invitation: str = Field(min_length=1, max_length=43)
 
 
@@ -42,10 +41,9 @@ class Good(BaseModel):
     good: Literal[True]
 
 
-class ToSign(BaseModel):
+class ToSign(BaseModel, extra="forbid"):
     """An invitation and a blinded message, base64url without padding."""
 
-    model_config = ConfigDict(extra="forbid")
     invitation: str = Field(min_length=1, max_length=43)
     blinded: str = Field(min_length=1, max_length=MOST_CHARACTERS, pattern="^[A-Za-z0-9_-]+$")
 

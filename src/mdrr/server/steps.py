@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from mdrr.design import Design
 from mdrr.protocols import MIN_DEPENDENCE
@@ -18,10 +18,9 @@ from mdrr.server.schema import StoreError
 from mdrr.server.store import Store
 
 
-class Wanted(BaseModel):
+class Wanted(BaseModel, extra="forbid"):
     """How many invitations to make."""
 
-    model_config = ConfigDict(extra="forbid")
     count: int = Field(ge=1, le=100_000)
 
 
@@ -32,18 +31,16 @@ class Tokens(BaseModel):
     links: list[str] = Field(description="A person's link each, under the address of this server.")
 
 
-class Publication(BaseModel):
+class Publication(BaseModel, extra="forbid"):
     """What to publish."""
 
-    model_config = ConfigDict(extra="forbid")
     method: str = Field("auto", pattern=KNOWN)
     open_data: bool = Field(False, description="Publish the randomized reports too.")
 
 
-class NextPhase(BaseModel):
+class NextPhase(BaseModel, extra="forbid"):
     """The frozen design of the second phase."""
 
-    model_config = ConfigDict(extra="forbid")
     design: dict[str, Any]
     people: int | None = Field(None, ge=1, le=10**9, description="How many are expected.")
 

@@ -149,11 +149,11 @@ class Store:
             state=row.state,
             number=row.phase,
             invitations=row.invitations,
-            owner=bytes(row.owner),
+            owner=row.owner,
             most=row.most,
             open_data=row.open_data,
             results=row.results,
-            blind_key=None if row.blind_key is None else bytes(row.blind_key),
+            blind_key=row.blind_key,
             phases=tuple(Phase(p.key, p.number, _design(p.design)) for p in asked),
         )
 
