@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -204,8 +205,6 @@ def _quoted(text: str) -> str:
 
 def _parsed(lines: list[str]) -> dict[str, Any]:
     """Lines of a draft as the values they declare."""
-    import tomllib
-
     fields = tomllib.loads("\n".join(lines))
     kind = {"kind": "numeric"} if "edges" in fields else {}
     return {**kind, **fields}

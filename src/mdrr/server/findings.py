@@ -7,6 +7,7 @@ counts, and kept until more answers come.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -15,8 +16,6 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import MdrrError
@@ -203,11 +202,5 @@ def raw_shares(tally: Tally, design: Design) -> dict[str, list[float] | None]:
 
 
 def _json(value: Any) -> Any:
-    """Values that JSON can hold; what is no such value is left out as text."""
-    if isinstance(value, dict):
-        return {str(key): _json(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(each) for each in value]
-    if isinstance(value, float | np.floating):
-        return finite(float(value))
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
+    """Values that JSON can hold: a number that is not finite is left out, what is none is text."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 from html import escape
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from mdrr.columns import require
 from mdrr.frozen import texts
+from mdrr.randomizer import Batch, Reports
 from mdrr.report_frames import report_table
 from mdrr.server.answers import SurveyId, Surveys, problems
 from mdrr.server.blind import to_text
 from mdrr.server.held import Held, Phase
-from mdrr.server.order import shuffled
 from mdrr.server.store import Store
+from mdrr.tallies import Tally
 
 PARQUET = "application/vnd.apache.parquet"
 _PAGE = """<!doctype html>
@@ -130,6 +133,17 @@ def parquet(store: Store, phase: Phase) -> bytes:
     reports = shuffled(store.tally(phase, keep="reports"))
     parquet.write_table(report_table(reports, phase.design), out)
     return bytes(out.getvalue())
+
+
+def shuffled(tally: Tally) -> Reports:
+    """Every report of a tally of all reports, in random order."""
+    rows = np.random.default_rng(secrets.randbits(128)).permutation(tally.n)
+    batches, before = [], 0
+    for group in tally.groups:
+        codes = tuple(np.repeat(column, group.counts) for column in group.codes)
+        batches.append(Batch(rows[before : before + group.n], codes))
+        before += group.n
+    return Reports(tally.fingerprint, tally.n, tuple(batches))
 
 
 def results_page(held: Held) -> str:

@@ -16,11 +16,11 @@ from mdrr.frozen import FrozenSurvey, predictions
 from mdrr.server.accept import Answer, Outcome, accept
 from mdrr.server.blind import verifying_key
 from mdrr.server.held import Held, Phase, finite, new_token, new_tokens, token_hash
-from mdrr.server.order import forget_order
 from mdrr.server.schema import (
     StoreError,
     answers,
     arrivals,
+    forget_order,
     invitations,
     masked,
     migrate,
@@ -69,7 +69,6 @@ class Store:
         self,
         frozen: FrozenSurvey,
         *,
-        token: str | None = None,
         invitations: str = "none",
         most: int = MOST_ANSWERS,
         signing_key: bytes | None = None,
@@ -80,7 +79,6 @@ class Store:
 
         Arguments:
             frozen: the survey.
-            token: the owner's; a fresh one by default. Its hash alone is kept.
             invitations: which kind it has.
             most: how many answers a phase takes.
             signing_key: of blind invitations.
@@ -95,7 +93,7 @@ class Store:
             raise StoreError("a survey takes at least 1 answer, and fewer than 2^53")
         if len({design.fingerprint for design in frozen.phases}) < len(frozen.phases):
             raise StoreError("the two phases of the survey have the same design; one would do")
-        token = token or new_token()
+        token = new_token()  # its hash alone is kept
         row = {
             "id": frozen.id,
             "frozen": frozen.to_json(),
@@ -181,7 +179,7 @@ class Store:
         self._move(id, ("open", "closed"), "closed", signing_key=None)
         with writing(self.engine) as connection:
             connection.execute(sa.delete(signed).where(signed.c.survey == id))
-        forget_order(self.engine, self.need(id))
+        forget_order(self.engine, id)
 
     def _check_key(self, id: str) -> None:
         query = sa.select(surveys.c.id).where(
@@ -235,7 +233,7 @@ class Store:
                 raise StoreError("the second phase was frozen with another design; start that one")
             if not second:
                 _add_phase(connection, id, 2, design)
-        forget_order(self.engine, self.need(id))
+        forget_order(self.engine, id)
 
     def _move(self, id: str, before: tuple[str, ...], after: str, **values: Any) -> None:
         with writing(self.engine) as connection:
