@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mdrr.attribute import Attribute, attribute_faults, bins_in_words, known
 from mdrr.domain import Domain
@@ -144,7 +144,7 @@ class Survey:
         return self.questions[self.domain.index(name)]
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path) -> Survey:
         """Read a survey file.
 
         Arguments:
@@ -153,7 +153,7 @@ class Survey:
         return cls.from_toml(Path(path).read_text(encoding="utf-8-sig"), str(path))
 
     @classmethod
-    def from_toml(cls, text: str, where: str = "the survey") -> Self:
+    def from_toml(cls, text: str, where: str = "the survey") -> Survey:
         """Read a survey from TOML text; `where` stands at the head of errors."""
         try:
             return cls.from_dict(tomllib.loads(text), where)
@@ -161,10 +161,10 @@ class Survey:
             raise SchemaError(f"{where}: not TOML: {error}") from None
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
+    def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Survey:
         """Read a survey from the values a TOML file holds."""
         found: list[str] = []
-        read: Self | None = _survey(cls, content, found)
+        read = _survey(content, found)
         if read is None:
             raise SchemaError(f"{where}: {found[0]}")
         return read
@@ -181,7 +181,7 @@ def problems(text: str) -> list[str]:
     except tomllib.TOMLDecodeError as error:
         return [f"not TOML: {error}"]
     found: list[str] = []
-    survey = _survey(Survey, content, found)
+    survey = _survey(content, found)
     listed = [each for each in _list(content) if isinstance(each, Mapping) and "name" in each]
     names = [each["name"] for each in listed]
     public = [each["name"] for each in listed if each.get("public") is True]
@@ -191,7 +191,7 @@ def problems(text: str) -> list[str]:
         given = {key: content["design"][key] for key in _SETTINGS if key in content["design"]}
         found += [f"[design]: {fault}" for fault in making_faults(given, names, public)]
     # A planned design exists for every ε that settings take, and planning takes a while.
-    if not found and survey.settings and survey.settings.protocol != "planned":
+    if survey and not found and survey.settings and survey.settings.protocol != "planned":
         try:
             survey.settings.make(survey.domain)
         except MdrrError as error:
@@ -204,11 +204,13 @@ def _list(content: Mapping[str, Any]) -> list[Any]:
     return listed if isinstance(listed, list) else []
 
 
-def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> Any:
+def _survey(content: Mapping[str, Any], found: list[str]) -> Survey | None:
     """The survey, or None after its problems were put into `found`, the first first."""
     _only(content, _SURVEY_KEYS, found)
     languages = _languages(content, found)
-    texts = {key: _spoken(content.get(key, ""), key, languages, found) for key in TEXTS}
+    texts: dict[str, Any] = {
+        key: _spoken(content.get(key, ""), key, languages, found) for key in TEXTS
+    }
     listed = _list(content)
     questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
     if not listed:
@@ -220,20 +222,16 @@ def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> An
     settings = _settings(content["design"], found) if "design" in content else None
     if found:
         return None
-    try:
-        spoken = [
-            kind(
-                questions=tuple(question[j] for question in questions),
-                settings=settings,
-                language=language,
-                **{key: words[j] for key, words in texts.items()},
-            )
-            for j, language in enumerate(languages)
-        ]
-        return replace(spoken[0], translations=tuple(spoken[1:])) if spoken[1:] else spoken[0]
-    except MdrrError as error:
-        found.append(str(error))
-        return None
+    spoken = [
+        Survey(
+            questions=tuple(question[j] for question in questions),
+            settings=settings,
+            language=language,
+            **{key: words[j] for key, words in texts.items()},
+        )
+        for j, language in enumerate(languages)
+    ]
+    return replace(spoken[0], translations=tuple(spoken[1:]))
 
 
 def language_faults(languages: Sequence[str]) -> Iterator[str]:
@@ -267,16 +265,13 @@ def _question(content: Any, number: int, languages: list[str], found: list[str])
         texts = _spoken(content.get("question", ""), "question", languages, inside)
         bad = [key for key in ("categories", "edges") if not isinstance(content.get(key, []), list)]
         inside += [f"{key} = {content[key]!r} is not a list" for key in bad]
-        described = {
-            key: content[key] for key in content if key not in ("question", "labels", *bad)
-        }
-        kind = {"kind": "numeric"} if "edges" in content else {}
-        wrong = [] if bad else attribute_faults({**kind, **described})
-        inside += wrong
-        attribute = None if inside else Attribute.from_dict({**kind, **described})
-        categories = described.get("categories", []) if attribute is None else attribute.categories
+        fields: dict[str, Any] = {"kind": "numeric"} if "edges" in content else {}
+        fields |= {key: content[key] for key in content if key not in ("question", "labels", *bad)}
+        inside += [] if bad else attribute_faults(fields)
+        attribute = None if inside else Attribute.from_dict(fields)
+        categories = attribute.categories if attribute else fields.get("categories", [])
         labels = _labels(content.get("labels", {}), categories, languages, inside)
-        if attribute is not None and not inside:
+        if attribute and not inside:
             made = [Question(attribute, *each) for each in zip(texts, labels, strict=True)]
     found += [f"{where}: {problem}" for problem in inside]
     return made
