@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,11 +65,20 @@ class Findings:
                 asked[0].cancel()
         self._asked.put(None)
 
-    async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
+    async def compute(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Run work in the thread of estimates."""
         future: Future[T] = Future()
-        self._asked.put((future, partial(work, *arguments)))
+        self._asked.put((future, partial(work, *arguments, **named)))
         return await asyncio.wrap_future(future)
+
+    def computed(self, route: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+        """A route that runs in the thread of estimates."""
+
+        @wraps(route)
+        async def asked(**named: Any) -> T:
+            return await self.compute(route, **named)
+
+        return asked
 
     def estimate(self, phases: Phases, method: str) -> Estimate:
         """The estimate of one phase or of several as one; call it in the thread of estimates."""

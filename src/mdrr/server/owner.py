@@ -140,7 +140,8 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         return store.status(held.id)
 
     @router.get("/estimate")
-    async def estimate(
+    @findings.computed
+    def estimate(
         held: Owned,
         method: Method = "auto",
         phase: Number = None,
@@ -152,16 +153,13 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
 
         `shortfall` says what it costs that fewer people answered than were planned for.
         """
-
-        def found() -> dict[str, Any]:
-            made = findings.described(held.begun(phase), method, level, max_cells, min_dependence)
-            asked = held.phase()
-            return made | {"shortfall": shortfall(held.frozen, asked.design, store.answers(asked))}
-
-        return await findings.compute(found)
+        made = findings.described(held.begun(phase), method, level, max_cells, min_dependence)
+        asked = held.phase()
+        return made | {"shortfall": shortfall(held.frozen, asked.design, store.answers(asked))}
 
     @router.get("/count", response_model=CountOf)
-    async def count(
+    @findings.computed
+    def count(
         held: Owned,
         where: Annotated[str, Query(max_length=10_000, description="As in smokes == 'yes'.")],
         method: Method = "auto",
@@ -170,12 +168,8 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         of: Literal["people", "population"] = "people",
     ) -> dict[str, Any]:
         """How many people there are of a kind, with an interval."""
-
-        def asked() -> dict[str, Any]:
-            found = findings.estimate(held.begun(phase), method).count(where, level=level, of=of)
-            return {key: getattr(found, key) for key in CountOf.model_fields}
-
-        return await findings.compute(asked)
+        found = findings.estimate(held.begun(phase), method).count(where, level=level, of=of)
+        return {key: getattr(found, key) for key in CountOf.model_fields}
 
     @router.get(
         "/events",
@@ -229,29 +223,27 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
         return attachment(held, held.frozen.to_json(), "survey.json", "application/json")
 
     @router.get("/reports.parquet", **content(PARQUET))
-    async def reports(held: Owned, phase: OnePhase = None) -> Response:
+    @findings.computed
+    def reports(held: Owned, phase: OnePhase = None) -> Response:
         """The randomized reports of a phase, in random order."""
-        packed = await findings.compute(parquet, store, held.phase(phase))
-        return attachment(held, packed, "reports.parquet", PARQUET)
+        return attachment(held, parquet(store, held.phase(phase)), "reports.parquet", PARQUET)
 
     @router.get("/synthetic.csv", **content("text/csv"))
-    async def synthetic(
+    @findings.computed
+    def synthetic(
         held: Owned,
         n: Annotated[int | None, Query(ge=1, le=MOST_RECORDS)] = None,
         method: Method = "auto",
         phase: Number = None,
     ) -> Response:
         """Synthetic records drawn from the estimate, by default as many as there are answers."""
-
-        def drawn() -> str:
-            found = findings.estimate(held.begun(phase), method)
-            text: str = found.sample(n or min(found.n, MOST_RECORDS), backend="polars").write_csv()
-            return text
-
-        return attachment(held, await findings.compute(drawn), "synthetic.csv", "text/csv")
+        found = findings.estimate(held.begun(phase), method)
+        drawn = found.sample(n or min(found.n, MOST_RECORDS), backend="polars")
+        return attachment(held, drawn.write_csv(), "synthetic.csv", "text/csv")
 
     @router.get("/report.html", **content("text/html"))
-    async def page(
+    @findings.computed
+    def page(
         held: Owned,
         method: Method = "auto",
         phase: Number = None,
@@ -260,38 +252,31 @@ def download_routes(store: Store, findings: Findings) -> APIRouter:
         ] = None,
     ) -> Response:
         """The report as one page, in the survey's words."""
+        from mdrr.reporting import report
 
-        def written() -> bytes:
-            from mdrr.reporting import report
-
-            asked, survey = held.begun(phase), held.frozen.survey
-            named = {
-                f"{name}, {n:,} people": each.design
-                for name, each in zip(PHASES, asked, strict=False)
-                if (n := store.answers(each))
-            }
-            found, related = findings.estimate(asked, method), findings.dependences(asked)
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, "report.html")
-                report(
-                    found,
-                    found.evidence.design,
-                    path=path,
-                    dependences=related,
-                    survey=survey.spoken(language or survey.language),
-                    phases=named if len(named) > 1 else None,
-                )
-                return path.read_bytes()
-
-        return attachment(held, await findings.compute(written), "report.html", "text/html")
+        asked, survey = held.begun(phase), held.frozen.survey
+        named = {
+            f"{name}, {n:,} people": each.design
+            for name, each in zip(PHASES, asked, strict=False)
+            if (n := store.answers(each))
+        }
+        found, related = findings.estimate(asked, method), findings.dependences(asked)
+        with tempfile.TemporaryDirectory() as folder:
+            path = report(
+                found,
+                found.evidence.design,
+                path=Path(folder, "report.html"),
+                dependences=related,
+                survey=survey.spoken(language or survey.language),
+                phases=named if len(named) > 1 else None,
+            )
+            return attachment(held, path.read_bytes(), "report.html", "text/html")
 
     @router.get("/estimate.npz", **content("application/zip"))
-    async def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+    @findings.computed
+    def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
         """The estimate, as `mdrr.Estimate.load` reads it."""
-
-        def packed() -> bytes:
-            return findings.estimate(held.begun(phase), method).to_bytes()
-
-        return attachment(held, await findings.compute(packed), "estimate.npz", "application/zip")
+        packed = findings.estimate(held.begun(phase), method).to_bytes()
+        return attachment(held, packed, "estimate.npz", "application/zip")
 
     return router

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -86,14 +85,16 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         return moved(held)
 
     @router.post("/publish", response_model=Status)
-    async def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
+    @findings.computed
+    def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
         """Publish the estimate of a closed survey, and the reports if wanted. It is final."""
-        results = await findings.compute(findings.published, held.begun(), wanted.method)
-        await asyncio.to_thread(store.publish, held.id, results, open_data=wanted.open_data)
-        return await asyncio.to_thread(moved, held)
+        results = findings.published(held.begun(), wanted.method)
+        store.publish(held.id, results, open_data=wanted.open_data)
+        return moved(held)
 
     @router.get("/phase", response_model=Suggestion)
-    async def suggestion(
+    @findings.computed
+    def suggestion(
         held: Owned,
         people: Annotated[int, Query(ge=1, le=10**9, description="Expected in phase 2.")],
         epsilon: Annotated[
@@ -106,36 +107,32 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         min_dependence: Annotated[float, Query(ge=0, le=1)] = MIN_DEPENDENCE,
     ) -> dict[str, Any]:
         """What the first phase suggests for the second; nothing is started."""
+        from mdrr.planning import main_survey
+        from mdrr.reporting.words import reported_words
+
         pilot = held.phase(1)
-
-        def learnt() -> dict[str, Any]:
-            from mdrr.planning import main_survey
-            from mdrr.reporting.words import reported_words
-
-            tally = store.tally(pilot)
-            if not tally.n:
-                raise StoreError("the pilot has no answers yet, so there is nothing to learn from")
-            found = main_survey(
-                tally,
-                pilot.design,
-                people=people,
-                epsilon=epsilon,
-                max_cells=max_cells,
-                min_dependence=min_dependence,
-            )
-            return {
-                "pilot": tally.n,
-                "epsilon_pilot": finite(pilot.design.epsilon),
-                "clusters": [list(names) for names in found.clusters],
-                "name": found.name,
-                "reported": reported_words(found.design),
-                "epsilon": finite(found.design.epsilon),
-                "error": found.predicted.error,
-                "fingerprint": found.design.fingerprint,
-                "design": found.design.to_dict(),
-            }
-
-        return await findings.compute(learnt)
+        tally = store.tally(pilot)
+        if not tally.n:
+            raise StoreError("the pilot has no answers yet, so there is nothing to learn from")
+        found = main_survey(
+            tally,
+            pilot.design,
+            people=people,
+            epsilon=epsilon,
+            max_cells=max_cells,
+            min_dependence=min_dependence,
+        )
+        return {
+            "pilot": tally.n,
+            "epsilon_pilot": finite(pilot.design.epsilon),
+            "clusters": [list(names) for names in found.clusters],
+            "name": found.name,
+            "reported": reported_words(found.design),
+            "epsilon": finite(found.design.epsilon),
+            "error": found.predicted.error,
+            "fingerprint": found.design.fingerprint,
+            "design": found.design.to_dict(),
+        }
 
     @router.post("/phase", response_model=Status)
     def next_phase(held: Owned, wanted: NextPhase) -> dict[str, Any]:
