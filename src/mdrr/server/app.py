@@ -33,7 +33,7 @@ from mdrr.server.answers import ANSWERS, Door, Received, SentAnswer, SurveyId, S
 from mdrr.server.charts import chart_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
-from mdrr.server.owner import download_routes, owner_routes
+from mdrr.server.owner import owner_routes
 from mdrr.server.published import published_routes, results_page
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
@@ -139,7 +139,6 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
     app.include_router(sign_routes(store))
     app.include_router(owner_routes(store, findings, limits))
     app.include_router(step_routes(store, surveys, findings))
-    app.include_router(download_routes(store, findings))
     app.include_router(chart_routes(store, findings))
 
     @app.get("/static/report.css", include_in_schema=False)

@@ -129,8 +129,14 @@ def content(media: str) -> dict[str, Any]:
     return {"response_class": Response, "responses": {200: {"content": {media: {}}}}}
 
 
+def attachment(held: Held, data: bytes | str, name: str, media: str) -> Response:
+    """A file to be saved."""
+    named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
+    return Response(data, media_type=media, headers=named)
+
+
 def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
-    """What an owner sees."""
+    """What an owner sees, and downloads."""
     router = owner_router()
     watching = 0
 
@@ -200,22 +206,11 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
             told(), media_type="text/event-stream", headers={"cache-control": "no-store"}
         )
 
-    return router
-
-
-def download_routes(store: Store, findings: Findings) -> APIRouter:
-    """Files for the owner's token."""
-    router = owner_router()
-
     @router.get("/tally")
     def tally(held: Owned, phase: OnePhase = None) -> Response:
         """The distinct reports of a phase with their counts, as `mdrr.Tally` reads them."""
         text = store.tally(held.phase(phase)).to_json()
         return Response(text, media_type="application/json")
-
-    def attachment(held: Held, data: bytes | str, name: str, media: str) -> Response:
-        named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
-        return Response(data, media_type=media, headers=named)
 
     @router.get("/survey.json", **content("application/json"))
     def frozen(held: Owned) -> Response:

@@ -77,13 +77,9 @@ class Store:
     ) -> str:
         """Add a frozen survey, whole or not at all; gives its owner's token.
 
-        Arguments:
-            frozen: the survey.
-            invitations: which kind it has.
-            most: how many answers a phase takes.
-            signing_key: of blind invitations.
-            invited: the tokens of its first invitations, as `new_tokens` makes them.
-            state: `"draft"`, or `"open"` to take answers at once.
+        A signing key goes with blind invitations. `invited` are the tokens of its first
+        invitations, as `new_tokens` makes them. A survey whose state is "open" takes answers at
+        once.
         """
         if invitations not in INVITATIONS:
             raise StoreError(f"invitations are one of {', '.join(INVITATIONS)}")
@@ -200,12 +196,9 @@ class Store:
         self._move(id, ("closed",), "published", results=text, open_data=open_data)
 
     def start_phase(self, id: str, design: Design, *, people: int | None = None) -> None:
-        """Start the second phase under a frozen design; the first takes no more answers.
+        """Start the second phase under a design; the first takes no more answers.
 
-        Arguments:
-            id: the survey's id.
-            design: it becomes a part of the frozen survey.
-            people: how many are expected to answer it, for the frozen survey's prediction.
+        The design becomes a part of the frozen survey, with what is predicted for so many people.
         """
         frozen = self.need(id).frozen
         if design.domain != frozen.survey.domain:
