@@ -40,7 +40,7 @@ Phases = Sequence[Phase]
 
 
 class Findings:
-    """Estimates of the surveys in a store, kept by the number of answers they are made of."""
+    """Estimates of the surveys in a store, kept by the number of answers when they were made."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -105,17 +105,15 @@ class Findings:
 
     def _keep(self, what: tuple[Any, ...], phases: Phases, make: Callable[[Tally, Design], T]) -> T:
         key = (*what, *((phase.key, self._store.answers(phase)) for phase in phases))
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            kept: T = self._kept[key]
-            return kept
-        tallies = [(self._store.tally(phase), phase.design) for phase in phases]
-        made = make(*pooled(tallies))
-        counted = zip(phases, tallies, strict=True)
-        self._kept[*what, *((phase.key, tally.n) for phase, (tally, _) in counted)] = made
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return made
+        if key not in self._kept:
+            # Answers that come just now are in it too; the next who asks finds another number.
+            tallies = [(self._store.tally(phase), phase.design) for phase in phases]
+            self._kept[key] = make(*pooled(tallies))
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        kept: T = self._kept[key]
+        return kept
 
     def described(
         self,
