@@ -32,7 +32,7 @@ from benchmarks.processes import cpu_seconds
 import mdrr
 from benchmarks import pages
 from mdrr.frozen import FrozenSurvey, freeze
-from mdrr.server.answers import answer_bytes
+from mdrr.server.held import answer_bytes
 from mdrr.server.store import Store
 from mdrr.survey import Question, Survey
 from tests.server.conftest import Cluster, postgres_folder

@@ -96,7 +96,7 @@ MAY_DRAW = {
         "collector.py",
         "server/blind.py",
         "server/held.py",
-        "server/order.py",
+        "server/published.py",
         "cli/demo.py",
         "spark/__init__.py",
     ),

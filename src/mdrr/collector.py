@@ -12,6 +12,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -28,6 +29,8 @@ MOST_BYTES = 50_000_000
 AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 """With these statuses the same bytes may be sent again."""
 _INVITATION = re.compile("[A-Za-z0-9_-]{43}")
+_FRAGMENT = {"design": "fingerprint", "words": "words", "key": "key", "invitation": "invitation"}
+"""What a link says after `#`, and the field of `Link` that holds it."""
 
 
 class CollectorError(MdrrError):
@@ -84,22 +87,10 @@ class Link:
             for key, values in parse_qs(parts.fragment).items()
         }
         base = f"{parts.scheme}://{parts.netloc}{found[1]}"
-        return cls(
-            base,
-            found[2],
-            said.get("design"),
-            said.get("invitation"),
-            said.get("key"),
-            said.get("words"),
-        )
+        return cls(base, found[2], **{field: said.get(key) for key, field in _FRAGMENT.items()})
 
     def __str__(self) -> str:
-        said = {
-            "design": self.fingerprint,
-            "words": self.words,
-            "key": self.key,
-            "invitation": self.invitation,
-        }
+        said = {key: getattr(self, field) for key, field in _FRAGMENT.items()}
         fragment = urlencode({key: value for key, value in said.items() if value})
         return f"{self.base}/s/{self.survey}" + (f"#{fragment}" if fragment else "")
 
@@ -112,19 +103,16 @@ class Link:
     def travels_open(self) -> bool:
         """Whether others on the way could read and change what is sent."""
         parts = urlsplit(self.base)
-        return parts.scheme == "http" and not _loopback(parts.hostname or "")
+        try:
+            here = ipaddress.ip_address(parts.hostname or "").is_loopback
+        except ValueError:
+            here = parts.hostname == "localhost"
+        return parts.scheme == "http" and not here
 
 
 def dashboard(base: str, survey: str, token: str) -> str:
     """The owner's link."""
     return f"{base.rstrip('/')}/d/{survey}#{urlencode({'token': token})}"
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 @dataclass(frozen=True)
@@ -155,55 +143,41 @@ class Asked:
                 raise CollectorError("this survey does not take answers now")
             design = Design.from_dict(fields["design"])
             survey = read_texts(fields["survey"], design)
-            words = fingerprint(texts(survey))
             length, kind = fields["answer_bytes"], fields["invitations"]
-            key = fields.get("blind_key")
+            key, earlier = fields.get("blind_key"), fields.get("earlier")
+            if type(length) is not int or not 0 < length < MOST_BYTES:
+                raise ValueError
+            if kind not in ("none", "required", "blind"):
+                raise ValueError
+            signer = sha256(str(key).encode()).hexdigest()
+            promises = (
+                ("asks under another design", link.fingerprint, design.fingerprint),
+                ("asks in other words", link.words, fingerprint(texts(survey))),
+                # A key for each person would tell people apart: the link says which one all have.
+                ("signs invitations with another key", link.key, signer),
+            )
         except CollectorError:
             raise
         except (MdrrError, KeyError, TypeError, AttributeError, ValueError):
             raise CollectorError("the collector's survey cannot be read. Tell its owner") from None
-        if link.fingerprint is not None and design.fingerprint != link.fingerprint:
-            earlier = fields.get("earlier")
-            if isinstance(earlier, list) and link.fingerprint in earlier:
+        over = isinstance(earlier, list) and link.fingerprint in earlier
+        if over and link.fingerprint not in (None, design.fingerprint):
+            raise CollectorError(
+                "this link was for the first part of the survey, which has ended. Nothing was "
+                "sent. Ask the people who sent it for the new link"
+            )
+        for otherwise, promised, found in promises:
+            if promised not in (None, found):
                 raise CollectorError(
-                    "this link was for the first part of the survey, which has ended. Nothing was "
-                    "sent. Ask the people who sent it for the new link"
+                    f"the collector {otherwise} than your link promises. Nothing was sent. Ask the "
+                    "survey's owner"
                 )
-            raise CollectorError(
-                "the collector asks under another design than your link promises. Nothing was "
-                "sent. Ask the survey's owner"
-            )
-        if link.words is not None and words != link.words:
-            raise CollectorError(
-                "the collector asks in other words than your link promises. Nothing was sent. Ask "
-                "the survey's owner"
-            )
-        if link.key is not None:
-            _check_key(key, link.key)
-        fits = type(length) is int and 0 < length < MOST_BYTES
-        if not fits or kind not in ("none", "required", "blind"):
-            raise CollectorError("the collector's survey cannot be read. Tell its owner")
         if kind != "none" and link.invitation is None:
             raise UninvitedError(
                 "this survey needs an invitation, and the link has none. Use the whole link you "
                 "got, between quotes"
             )
         return cls(survey, design, kind, length, key)
-
-
-def _check_key(key: object, promised: str) -> None:
-    """A key for each person would tell people apart, so the link says which one all have."""
-    from mdrr.server.blind import from_text, key_hash
-
-    try:
-        same = isinstance(key, str) and key_hash(from_text(key)) == promised
-    except MdrrError:
-        same = False
-    if not same:
-        raise CollectorError(
-            "the collector signs invitations with another key than your link promises. Nothing was "
-            "sent. Ask the survey's owner"
-        )
 
 
 def fetch(link: Link, client: Any) -> Asked:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,7 @@ def draft(people: pl.DataFrame, title: str = "A survey") -> Draft:
         >>> made.asked, "categories = ['F', 'M']".replace("'", '"') in made.text
         (('sex', 'age'), True)
     """
+    polars = require("polars", "frames")
     if people.height == 0:
         raise SchemaError("the file has no rows: there is nothing to read types from")
     blocks, asked, left, read = [], [], [], []
@@ -93,14 +95,11 @@ def draft(people: pl.DataFrame, title: str = "A survey") -> Draft:
         name, (lines, why) = column, _question(people[column])
         if not name or name.startswith("_duplicated_"):  # so Polars calls a second one
             name, lines, why = "", [], "it has no name"
-        elif not why and (faults := attribute_faults({"name": name, **_parsed(lines)})):
-            unreadable = any("control character" in fault for fault in faults)
+        elif not why and attribute_faults({"name": name, **_parsed(lines)}):
             told = (
-                "cannot be shown on one line"
-                if unreadable
-                else "is too large or too close to others"
+                "its name or a value cannot be shown on one line, or a number is too large or too "
             )
-            lines, why = [], f"its name or a value {told}. Declare it yourself"
+            lines, why = [], f"{told}close to another. Declare it yourself"
         if why:
             left.append((name, why))
             comments = [f"# {name!a} is left out: {why}.", *(f"# {line}" for line in lines)]
@@ -108,7 +107,7 @@ def draft(people: pl.DataFrame, title: str = "A survey") -> Draft:
             continue
         asked.append(name)
         heads = ["[[attributes]]", f"name = {_quoted(name)}", f"question = {_quoted(name)}"]
-        if people[name].dtype != _bool():
+        if people[name].dtype != polars.Boolean:
             read.append(name)
             heads.append("# Read off the answers: complete and check what follows.")
         blocks.append("\n".join([*heads, *lines]))
@@ -124,14 +123,11 @@ def draft(people: pl.DataFrame, title: str = "A survey") -> Draft:
     return Draft(text, tuple(asked), tuple(left), tuple(read))
 
 
-def _bool() -> Any:
-    return require("polars", "frames").Boolean
-
-
 def _question(column: pl.Series) -> tuple[list[str], str]:
     """The lines that declare a column, and why it is left out, if it is."""
+    polars = require("polars", "frames")
     present = column.drop_nulls()
-    if column.dtype == require("polars", "frames").String:
+    if column.dtype == polars.String:
         present = present.filter(present != "")
     if column.dtype.is_float():
         present = present.filter(present.is_finite())
@@ -140,7 +136,7 @@ def _question(column: pl.Series) -> tuple[list[str], str]:
     if len(values) < 2:
         return [], f"it has {len(values)} different values, and a question needs two or more"
     nearly_all = len(values) > 5 and len(values) > _IDENTIFIER * len(present)
-    if column.dtype == _bool():
+    if column.dtype == polars.Boolean:
         if gaps:
             return _listed(["false", "true"], gaps), ""
         return ["categories = [false, true]"], ""
@@ -209,8 +205,6 @@ def _quoted(text: str) -> str:
 
 def _parsed(lines: list[str]) -> dict[str, Any]:
     """Lines of a draft as the values they declare."""
-    import tomllib
-
     fields = tomllib.loads("\n".join(lines))
     kind = {"kind": "numeric"} if "edges" in fields else {}
     return {**kind, **fields}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ def misplaced(content: bytes, separator: str = ",") -> list[Misfit]:
     row = 0
     try:
         for row, fields in enumerate(lines):
-            if any(not field.isascii() and not _is_text(field) for field in fields):
+            if any(not field.isascii() and _NO_TEXT.search(field) for field in fields):
                 wrong.setdefault("not text in UTF-8: save the file as UTF-8", []).append(row)
             if row == 0:
                 names = fields
@@ -85,14 +86,8 @@ _OTHERS = (
     ("\t", "tabs", "Name it .tsv, or write it with commas"),
     (",", "commas", "Name it .csv, or write it with tabs"),
 )
-
-
-def _is_text(field: str) -> bool:
-    try:
-        field.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+_NO_TEXT = re.compile("[\udc80-\udcff]")
+"""How bytes that are no UTF-8 are decoded."""
 
 
 def misfits(

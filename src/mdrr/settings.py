@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mdrr.design import Design
 from mdrr.domain import Domain, known
-from mdrr.errors import DesignError, did_you_mean
+from mdrr.errors import DesignError, did_you_mean, is_number
 from mdrr.protocols import clustered, independent, joint, sampled
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def setting_faults(given: Mapping[str, Any]) -> Iterator[str]:
         yield "protocol 'sampled' needs size: how many attributes each is asked"
     if s.protocol == "planned" and (s.people is None or s.epsilon is None):
         yield "protocol 'planned' needs epsilon and people, the expected number"
-    elif s.protocol == "planned" and not 1e-9 <= _number(s.epsilon) < float("inf"):
+    elif s.protocol == "planned" and not (is_number(s.epsilon) and s.epsilon >= 1e-9):
         yield f"epsilon = {s.epsilon}: a plan needs one positive number"
     if isinstance(s.people, int) and s.people < 1:
         yield f"people = {s.people}: expect at least one"
@@ -169,7 +169,3 @@ def making_faults(
 def _filled(given: Mapping[str, Any]) -> Any:
     """Settings that need not be valid, with what is left out filled in."""
     return SimpleNamespace(**{**{each.name: each.default for each in fields(Settings)}, **given})
-
-
-def _number(epsilon: object) -> float:
-    return epsilon if isinstance(epsilon, int | float) else 0.0

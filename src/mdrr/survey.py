@@ -14,11 +14,10 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mdrr.domain import Attribute, Domain, attribute_faults, bins_in_words, known
 from mdrr.errors import MdrrError, SchemaError, did_you_mean
@@ -144,7 +143,7 @@ class Survey:
         return self.questions[self.domain.index(name)]
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path) -> Survey:
         """Read a survey file.
 
         Arguments:
@@ -153,7 +152,7 @@ class Survey:
         return cls.from_toml(Path(path).read_text(encoding="utf-8-sig"), str(path))
 
     @classmethod
-    def from_toml(cls, text: str, where: str = "the survey") -> Self:
+    def from_toml(cls, text: str, where: str = "the survey") -> Survey:
         """Read a survey from TOML text; `where` stands at the head of errors."""
         try:
             return cls.from_dict(tomllib.loads(text), where)
@@ -161,10 +160,10 @@ class Survey:
             raise SchemaError(f"{where}: not TOML: {error}") from None
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Self:
+    def from_dict(cls, content: Mapping[str, Any], where: str = "the survey") -> Survey:
         """Read a survey from the values a TOML file holds."""
         found: list[str] = []
-        read: Self | None = _survey(cls, content, found)
+        read = _survey(content, found)
         if read is None:
             raise SchemaError(f"{where}: {found[0]}")
         return read
@@ -181,7 +180,7 @@ def problems(text: str) -> list[str]:
     except tomllib.TOMLDecodeError as error:
         return [f"not TOML: {error}"]
     found: list[str] = []
-    survey = _survey(Survey, content, found)
+    survey = _survey(content, found)
     listed = [each for each in _list(content) if isinstance(each, Mapping) and "name" in each]
     names = [each["name"] for each in listed]
     public = [each["name"] for each in listed if each.get("public") is True]
@@ -191,9 +190,11 @@ def problems(text: str) -> list[str]:
         given = {key: content["design"][key] for key in _SETTINGS if key in content["design"]}
         found += [f"[design]: {fault}" for fault in making_faults(given, names, public)]
     # A planned design exists for every ε that settings take, and planning takes a while.
-    if not found and survey.settings and survey.settings.protocol != "planned":
-        with _noting(found, "[design]"):
+    if survey and not found and survey.settings and survey.settings.protocol != "planned":
+        try:
             survey.settings.make(survey.domain)
+        except MdrrError as error:
+            found.append(f"[design]: {error}")
     return found
 
 
@@ -202,11 +203,13 @@ def _list(content: Mapping[str, Any]) -> list[Any]:
     return listed if isinstance(listed, list) else []
 
 
-def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> Any:
+def _survey(content: Mapping[str, Any], found: list[str]) -> Survey | None:
     """The survey, or None after its problems were put into `found`, the first first."""
     _only(content, _SURVEY_KEYS, found)
     languages = _languages(content, found)
-    texts = {key: _texts(content, key, languages, found) for key in TEXTS}
+    texts: dict[str, Any] = {
+        key: _spoken(content.get(key, ""), key, languages, found) for key in TEXTS
+    }
     listed = _list(content)
     questions = [_question(each, i, languages, found) for i, each in enumerate(listed, start=1)]
     if not listed:
@@ -215,31 +218,19 @@ def _survey(kind: type[Any], content: Mapping[str, Any], found: list[str]) -> An
         str(each["name"]) for each in listed if isinstance(each, Mapping) and "name" in each
     )
     found += [f"the attribute {n!r} is declared twice" for n, times in named.items() if times > 1]
-    settings = None
-    with _noting(found, "[design]"):
-        settings = _settings(content["design"], found) if "design" in content else None
-    if not found:
-        with _noting(found):
-            spoken = [
-                kind(
-                    questions=tuple(question[j] for question in questions),
-                    settings=settings,
-                    language=language,
-                    **{key: words[j] for key, words in texts.items()},
-                )
-                for j, language in enumerate(languages)
-            ]
-            return replace(spoken[0], translations=tuple(spoken[1:])) if spoken[1:] else spoken[0]
-    return None
-
-
-@contextmanager
-def _noting(found: list[str], where: str = "") -> Iterator[None]:
-    """An error ends the block, and is put into `found` with its place."""
-    try:
-        yield
-    except MdrrError as error:
-        found.append(f"{where}: {error}" if where else str(error))
+    settings = _settings(content["design"], found) if "design" in content else None
+    if found:
+        return None
+    spoken = [
+        Survey(
+            questions=tuple(question[j] for question in questions),
+            settings=settings,
+            language=language,
+            **{key: words[j] for key, words in texts.items()},
+        )
+        for j, language in enumerate(languages)
+    ]
+    return replace(spoken[0], translations=tuple(spoken[1:]))
 
 
 def language_faults(languages: Sequence[str]) -> Iterator[str]:
@@ -270,19 +261,16 @@ def _question(content: Any, number: int, languages: list[str], found: list[str])
         inside.append("not a table. Write [[attributes]]")
     else:
         _only(content, _ATTRIBUTE_KEYS, inside)
-        texts = _texts(content, "question", languages, inside)
+        texts = _spoken(content.get("question", ""), "question", languages, inside)
         bad = [key for key in ("categories", "edges") if not isinstance(content.get(key, []), list)]
         inside += [f"{key} = {content[key]!r} is not a list" for key in bad]
-        described = {
-            key: content[key] for key in content if key not in ("question", "labels", *bad)
-        }
-        kind = {"kind": "numeric"} if "edges" in content else {}
-        wrong = [] if bad else attribute_faults({**kind, **described})
-        inside += wrong
-        attribute = None if inside else Attribute.from_dict({**kind, **described})
-        categories = described.get("categories", []) if attribute is None else attribute.categories
+        fields: dict[str, Any] = {"kind": "numeric"} if "edges" in content else {}
+        fields |= {key: content[key] for key in content if key not in ("question", "labels", *bad)}
+        inside += [] if bad else attribute_faults(fields)
+        attribute = None if inside else Attribute.from_dict(fields)
+        categories = attribute.categories if attribute else fields.get("categories", [])
         labels = _labels(content.get("labels", {}), categories, languages, inside)
-        if attribute is not None and not inside:
+        if attribute and not inside:
             made = [Question(attribute, *each) for each in zip(texts, labels, strict=True)]
     found += [f"{where}: {problem}" for problem in inside]
     return made
@@ -313,7 +301,8 @@ def _labels(
 
 def _settings(content: object, found: list[str]) -> Settings | None:
     if not isinstance(content, Mapping):
-        raise SchemaError("not a table")
+        found.append("[design]: not a table")
+        return None
     inside: list[str] = []
     _only(content, _SETTINGS, inside)
     clusters = content.get("clusters")
@@ -333,13 +322,6 @@ def _only(content: Mapping[str, Any], keys: tuple[str, ...], found: list[str]) -
         for key in content
         if key not in keys
     ]
-
-
-def _texts(
-    content: Mapping[str, Any], key: str, languages: list[str], found: list[str]
-) -> list[str]:
-    """A text in each language; one that is left out is empty."""
-    return _spoken(content.get(key, ""), key, languages, found)
 
 
 def _spoken(value: object, what: str, languages: list[str], found: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ export async function agree(randomizer, risk, { cases }) {
   for (const { design, people = [], report } of cases) {
     try {
       const mark = await randomizer.check(design);
-      const asked = design.attributes.map((a) => [a.name, risk.epsilonOfAttribute(design, a.name)]);
+      const asked = design.attributes.map((a) => [a.name, epsilonOfAttribute(risk, design, a.name)]);
       found.push({
         mark,
         canonical: randomizer.canonical(design),
@@ -57,6 +57,13 @@ export function drawn(randomizer, _, { design, n }) {
   });
   for (let i = 0; i < n; i++) picked[choose(design, randomBytes(choiceBytes(design))).chosen] += 1;
   return { counts, picked };
+}
+
+// The largest ε over the clusters that report an attribute; 0 where it is public.
+function epsilonOfAttribute({ epsilon, ratio }, design, name) {
+  const clusters = design.questionnaires.flatMap((q) => q.clusters);
+  const ratios = clusters.filter((c) => c.attributes.includes(name)).map((c) => ratio(c.matrix));
+  return Math.max(0, ...ratios.filter((r) => r !== null).map(epsilon));
 }
 
 function written(value) {

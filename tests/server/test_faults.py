@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from mdrr.estimation import estimate
 from mdrr.response import Report
 from mdrr.server.accept import Outcome
-from mdrr.server.answers import answer_bytes
+from mdrr.server.held import answer_bytes
 from mdrr.server.schema import StoreError, answers
 from mdrr.server.store import Store
 from mdrr.tallies import tally_responses

@@ -7,8 +7,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from mdrr.server.answers import answer_bytes
 from mdrr.server.blind import blind, new_signing_key, to_text
+from mdrr.server.held import answer_bytes
 from mdrr.server.schema import metadata
 from tests.server.cases import DESIGN, SAMPLED, body, frozen, report, running
 

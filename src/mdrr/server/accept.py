@@ -1,15 +1,16 @@
 """Storing answers: the invitation is marked used and the answer is stored together, or neither is.
 
 A batch is one transaction, and each step in it is one statement for all answers. Nearly always all
-of them are new and invited, and counting the rows that changed shows it. Otherwise the transaction
-is undone, and another looks at each answer. What the database refuses even then is tried again
-answer by answer, each in a transaction of its own.
+of them are new and invited. Otherwise the transaction is undone, and another first looks up what is
+stored. What the database refuses even then is tried again answer by answer, each in a transaction
+of its own.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,6 +18,9 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from mdrr.server.schema import answers, arrivals, invitations, phases, spent, surveys, writing
+
+_Held = dict[tuple[int, bytes], tuple[int, str]]
+"""By phase and id: the questionnaire and the codes of an answer that is stored."""
 
 
 class Outcome(StrEnum):
@@ -53,12 +57,8 @@ class Answer:
 
 def accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
     """Store answers; each outcome is final once this returns."""
-    try:
-        with writing(engine) as connection:
-            _store_all(connection, batch)
-        return [Outcome.STORED] * len(batch)
-    except (sa.exc.IntegrityError, _NotAllError):
-        pass
+    with suppress(sa.exc.IntegrityError, _NotAllError):
+        return _accept(engine, batch, new=True)
     try:
         return _accept(engine, batch)
     except (sa.exc.IntegrityError, _NotAllError):
@@ -70,46 +70,28 @@ class _NotAllError(Exception):
     """Some of the answers are not new, not invited, or find no place."""
 
 
-def _store_all(connection: sa.Connection, batch: Sequence[Answer]) -> None:
-    """Store answers that are all new and invited; an error if any is not."""
-    taking = _taking(connection, {answer.survey for answer in batch})
-    together: dict[tuple[str, int], list[Answer]] = {}
-    for answer in batch:
-        together.setdefault((answer.survey, answer.phase), []).append(answer)
-    for (survey, phase), some in together.items():
-        takes = taking.get(phase)
-        if takes is None or takes.room < len(some):
-            raise _NotAllError
-        hashes = {answer.invitation for answer in some if answer.invitation is not None}
-        invited = len(some)
-        if takes.invitations == "required":
-            given = {"whose": survey, "hashes": list(hashes)}
-            invited = connection.execute(_REDEEM, given).rowcount
-        elif takes.invitations == "blind":
-            invited = len(_spend(connection, survey, hashes))
-        if invited < len(some):
-            raise _NotAllError
-        _insert(connection, phase, some)
-        _count(connection, phase, len(some))
-
-
-def _accept(engine: sa.Engine, batch: Sequence[Answer]) -> list[Outcome]:
+def _accept(engine: sa.Engine, batch: Sequence[Answer], *, new: bool = False) -> list[Outcome]:
+    """Store answers in one transaction; those said to be new all together, or none of them."""
     first: dict[tuple[int, bytes], int] = {}
     for i, answer in enumerate(batch):
         first.setdefault((answer.phase, answer.id), i)
-    rows = sorted(first.values())
+    rows = list(first.values())
     with writing(engine) as connection:
-        decided = dict(zip(rows, _decide(connection, [batch[i] for i in rows]), strict=True))
+        held = {} if new else _held(connection, batch)
+        outcomes = _decide(connection, [batch[i] for i in rows], held)
+        if new and outcomes != [Outcome.STORED] * len(batch):
+            raise _NotAllError
+    decided = dict(zip(rows, outcomes, strict=True))
     rest = [i for i in range(len(batch)) if i not in decided]
     if rest:  # sent twice at once: now the first is there to compare with
         decided |= zip(rest, _accept(engine, [batch[i] for i in rest]), strict=True)
     return [decided[i] for i in range(len(batch))]
 
 
-def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
+def _decide(connection: sa.Connection, batch: list[Answer], held: _Held) -> list[Outcome]:
     """The outcomes of answers with different ids, stored in the open transaction."""
-    held = _held(connection, batch)
-    taking = _taking(connection, {answer.survey for answer in batch})
+    asked = {"ids": list({answer.survey for answer in batch})}
+    taking = {row.key: row for row in connection.execute(_TAKING, asked)}
     outcomes: list[Outcome | None] = []
     wanting: dict[str, list[int]] = {}
     for i, answer in enumerate(batch):
@@ -129,8 +111,10 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
         invited = which
         if taking[phase].invitations != "none":
             mark = redeem if taking[phase].invitations == "required" else _spend
-            given = {i: hash for i in which if (hash := batch[i].invitation) is not None}
-            invited = _once(given, mark(connection, survey, set(given.values())))
+            # Of two that came with one invitation the first has it.
+            whose = {hash: i for i in reversed(which) if (hash := batch[i].invitation) is not None}
+            good = mark(connection, survey, set(whose))
+            invited = [i for hash, i in whose.items() if hash in good]
         if len(invited) < len(which):
             # An invitation may be used because another process has just stored the same answer.
             late = _held(connection, [batch[i] for i in which])
@@ -144,7 +128,7 @@ def _decide(connection: sa.Connection, batch: list[Answer]) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _compared(answer: Answer, held: dict[tuple[int, bytes], tuple[int, str]]) -> Outcome | None:
+def _compared(answer: Answer, held: _Held) -> Outcome | None:
     """What to say of an answer whose id is stored already; None if it is not."""
     stored = held.get((answer.phase, answer.id))
     if stored is None:
@@ -158,21 +142,11 @@ _HELD = sa.select(answers).where(
 )
 
 
-def _held(
-    connection: sa.Connection, batch: list[Answer]
-) -> dict[tuple[int, bytes], tuple[int, str]]:
+def _held(connection: sa.Connection, batch: Sequence[Answer]) -> _Held:
     """What is stored under the ids of a batch."""
     given = {"phases": list({each.phase for each in batch}), "ids": [each.id for each in batch]}
     found = connection.execute(_HELD, given)
-    return {(row.phase, bytes(row.id)): (row.questionnaire, row.codes) for row in found}
-
-
-@dataclass(frozen=True, slots=True)
-class Taking:
-    """A phase that takes answers: how it invites, and how many more it may store."""
-
-    invitations: str
-    room: int
+    return {(row.phase, row.id): (row.questionnaire, row.codes) for row in found}
 
 
 _STORED = (
@@ -181,21 +155,15 @@ _STORED = (
     .scalar_subquery()
 )
 _TAKING = (
-    sa.select(phases.c.key, surveys.c.invitations, surveys.c.most, _STORED.label("stored"))
+    sa.select(phases.c.key, surveys.c.invitations, (surveys.c.most - _STORED).label("room"))
     .join(phases, (phases.c.survey == surveys.c.id) & (phases.c.number == surveys.c.phase))
     .where(surveys.c.id.in_(sa.bindparam("ids", expanding=True)), surveys.c.state == "open")
     .with_for_update(read=True, of=surveys)
 )
+"""The open phases of some surveys, how each invites, and how many more answers it may store.
 
-
-def _taking(connection: sa.Connection, ids: set[str]) -> dict[int, Taking]:
-    """The open phases of some surveys; nobody closes these before the transaction ends."""
-    return {
-        row.key: Taking(row.invitations, row.most - int(row.stored))
-        for row in connection.execute(_TAKING, {"ids": list(ids)})
-    }
-
-
+Nobody closes these before the transaction ends.
+"""
 _REDEEM = (
     sa.update(invitations)
     .where(
@@ -204,14 +172,14 @@ _REDEEM = (
         invitations.c.used.is_(False),
     )
     .values(used=True)
+    .returning(invitations.c.hash)
 )
-_REDEEMED = _REDEEM.returning(invitations.c.hash)
 
 
 def redeem(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[bytes]:
     """Mark invitations used; gives those that were known and unused."""
-    marked = connection.execute(_REDEEMED, {"whose": survey, "hashes": list(hashes)})
-    return {bytes(row.hash) for row in marked}
+    given = {"whose": survey, "hashes": list(hashes)}
+    return set(connection.execute(_REDEEM, given).scalars())
 
 
 _SPENT = sa.select(spent.c.hash).where(
@@ -225,21 +193,13 @@ def _spend(connection: sa.Connection, survey: str, hashes: set[bytes]) -> set[by
 
     Their signatures were checked when they came.
     """
-    known = connection.execute(_SPENT, {"whose": survey, "hashes": list(hashes)})
-    fresh = hashes - {bytes(row.hash) for row in known}
+    known = connection.execute(_SPENT, {"whose": survey, "hashes": list(hashes)}).scalars()
+    fresh = hashes - set(known)
     if fresh:
         connection.execute(
             sa.insert(spent), [{"survey": survey, "hash": hash} for hash in sorted(fresh)]
         )
     return fresh
-
-
-def _once(given: dict[int, bytes], good: set[bytes]) -> list[int]:
-    """Whose invitation is good; of two that came with one invitation, the first."""
-    first: dict[bytes, int] = {}
-    for i, hash in given.items():
-        first.setdefault(hash, i)
-    return [i for hash, i in first.items() if hash in good]
 
 
 _INTO = "INSERT INTO answers (phase, id, questionnaire, codes) SELECT :phase, "

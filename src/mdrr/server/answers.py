@@ -1,4 +1,4 @@
-"""Answers: how long they are, what they look like, and the door that takes them."""
+"""Answers: what they look like, and the door that takes them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ import json
 import re
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any
 
 from fastapi import Path
 from fastapi.responses import Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mdrr.design import Design
 from mdrr.errors import MdrrError
 from mdrr.response import Report
 from mdrr.server.accept import Answer, Outcome
 from mdrr.server.blind import ticket_hash
-from mdrr.server.held import Held, token_hash
+from mdrr.server.held import INVITATION_CHARACTERS, Held, token_hash
 from mdrr.server.limits import ROUTE, Buckets, Limits, refusal
 from mdrr.server.store import Store
 from mdrr.server.writer import UnavailableError, Writer
 
-INVITATION_CHARACTERS = {"none": 0, "required": 43, "blind": 800}
-"""How long an invitation in an answer can be."""
 ANSWERS = "/api/surveys/{survey}/answers"
 _PLACE = re.compile("/api/surveys/([A-Za-z0-9]{1,32})/answers")
 _ID = re.compile("[0-9a-f]{32}")
@@ -36,6 +31,7 @@ RECEIVED = [(b"content-length", b"47"), (b"content-type", b"application/json")]
 """The headers of every acknowledgement."""
 FRESH_SECONDS = 1.0
 """How long a survey read from the database is shown without looking again."""
+MOST_KEPT = 1000
 
 REFUSALS = {
     Outcome.OTHER: (409, "Another answer was sent under this id. Nothing was changed."),
@@ -45,86 +41,44 @@ REFUSALS = {
 }
 
 
-@lru_cache(1000)
-def answer_bytes(design: Design, invitations: str) -> int:
-    """The length of every answer under a design: the longest possible, up to a multiple of 64."""
-    longest = max(
-        len(
-            json.dumps(
-                {
-                    "report": {
-                        "design": design.fingerprint,
-                        "questionnaire": q,
-                        "codes": [size - 1 for size in sizes],
-                        "id": "0" * 32,
-                    },
-                    "invitation": "x" * max(INVITATION_CHARACTERS[invitations], 2),
-                }
-            )
-        )
-        for q, sizes in enumerate(design.outcomes)
-    )
-    return -(-longest // 64) * 64
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A survey as it was a moment ago, and how long an answer to each of its phases is."""
-
-    held: Held
-    lengths: dict[str, int]
-    read: float
-
-    @property
-    def is_fresh(self) -> bool:
-        """Whether it was read a moment ago."""
-        return time.monotonic() - self.read < FRESH_SECONDS
-
-
 class Surveys:
     """Surveys that are not drafts, kept for a moment; what can change is checked in time."""
 
-    def __init__(self, store: Store, *, most: int = 1000) -> None:
-        self._store, self._most = store, most
-        self._kept: OrderedDict[str, Shown] = OrderedDict()
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: OrderedDict[str, tuple[Held, float]] = OrderedDict()
         self._reading = asyncio.Lock()  # one reads, the others wait for what it read
 
     def forget(self, id: str) -> None:
         """Read a survey again when it is next asked for."""
         self._kept.pop(id, None)
 
-    def kept(self, id: str) -> Shown | None:
+    def kept(self, id: str) -> Held | None:
         """A survey that was read before, however long ago."""
-        return self._kept.get(id)
+        held, _ = self._kept.get(id, (None, 0.0))
+        return held
 
-    async def get(self, id: str) -> Shown | None:
+    async def get(self, id: str) -> Held | None:
         """A survey as it was at most a moment ago; None if it is a draft or there is none."""
-        shown = self._kept.get(id)
-        if shown is not None and shown.is_fresh:
-            return shown
         async with self._reading:
-            shown = self._kept.get(id)
-            if shown is not None and shown.is_fresh:
-                return shown
+            held, read = self._kept.get(id, (None, 0.0))
+            if held is not None and time.monotonic() - read < FRESH_SECONDS:
+                return held
             held = await asyncio.to_thread(self._store.survey, id)
             self._kept.pop(id, None)
             if held is None or held.state == "draft":
                 return None
-            lengths = {
-                phase.design.fingerprint: answer_bytes(phase.design, held.invitations)
-                for phase in held.phases
-            }
-            shown = self._kept[id] = Shown(held, lengths, time.monotonic())
-            if len(self._kept) > self._most:
+            self._kept[id] = held, time.monotonic()
+            if len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
-            return shown
+            return held
 
     async def need(self, id: str) -> Held:
         """A survey that is not a draft; refused if there is none."""
-        shown = await self.get(id)
-        if shown is None:
+        held = await self.get(id)
+        if held is None:
             raise AnyHTTPException(404, NO_SURVEY)
-        return shown.held
+        return held
 
     async def results(self, id: str) -> Held:
         """A survey that is published; refused if it is not."""
@@ -167,10 +121,10 @@ class Door:
         """The id of the answer once it is stored, or why it is not; None if its sender left."""
         if not self._rate.take("answers"):
             return refusal(429, "Too many answers at once; send it again.", retry_after="1")
-        shown = self.surveys.kept(id) or await self.surveys.get(id)
-        if shown is None:
+        held = self.surveys.kept(id) or await self.surveys.get(id)
+        if held is None:
             return refusal(404, NO_SURVEY)
-        most = max(shown.lengths.values())
+        most = max(held.lengths.values())
         body, more = b"", True
         while more:
             message = await receive()
@@ -180,7 +134,7 @@ class Door:
             more = message.get("more_body", False)
             if len(body) > most:
                 return refusal(413, f"An answer has {most} bytes. Send it as the page does.")
-        answer = await self._read(body, id, shown)
+        answer = await self._read(body, held)
         try:
             outcome = await self.writer.submit(answer)
         except UnavailableError:
@@ -191,7 +145,7 @@ class Door:
             return answer.id.hex().encode()
         return refusal(*REFUSALS[outcome])
 
-    async def _read(self, body: bytes, id: str, shown: Shown) -> Answer:
+    async def _read(self, body: bytes, held: Held) -> Answer:
         try:
             fields = json.loads(body.decode())
         except (ValueError, RecursionError):
@@ -201,12 +155,11 @@ class Door:
         report = Report.from_dict(fields["report"])
         if not (report.id and _ID.fullmatch(report.id)):
             raise MdrrError("the report's 'id' is not 32 hexadecimal digits in lower case")
-        if report.fingerprint not in shown.lengths:  # perhaps of a phase that has just begun
-            shown = await self.surveys.get(id) or shown
-        held = shown.held
+        if report.fingerprint not in held.lengths:  # perhaps of a phase that has just begun
+            held = await self.surveys.get(held.id) or held
         if (phase := held.by_fingerprint.get(report.fingerprint)) is None:
             raise MdrrError("it was made under another design; open the survey's link again")
-        if len(body) != (length := shown.lengths[report.fingerprint]):
+        if len(body) != (length := held.lengths[report.fingerprint]):
             raise MdrrError(f"it must have exactly {length} bytes, with spaces at the end")
         report.check(phase.design)
         invitation = fields["invitation"]
@@ -220,7 +173,7 @@ class Door:
                 else "the invitation is not as it was given out"
             )
         return Answer(
-            survey=id,
+            survey=held.id,
             phase=phase.key,
             id=bytes.fromhex(report.id),
             questionnaire=report.questionnaire,
@@ -244,20 +197,18 @@ class Problem(BaseModel):
     error: str
 
 
-class SentReport(BaseModel):
+class SentReport(BaseModel, extra="forbid"):
     """A report and the id that its device made."""
 
-    model_config = ConfigDict(extra="forbid")
     design: str = Field(description="The fingerprint of the design.")
     questionnaire: int = Field(ge=0)
     codes: list[Annotated[int, Field(ge=0)]]
     id: str = Field(pattern="^[0-9a-f]{32}$", description="128 random bits, made by the client.")
 
 
-class SentAnswer(BaseModel):
+class SentAnswer(BaseModel, extra="forbid"):
     """An answer, padded with spaces at the end to exactly `answer_bytes` bytes."""
 
-    model_config = ConfigDict(extra="forbid")
     report: SentReport
     invitation: str | None
 

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import uvicorn
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import (
     FileResponse,
@@ -31,12 +31,10 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from mdrr.errors import MdrrError
 from mdrr.server.answers import ANSWERS, Door, Received, SentAnswer, SurveyId, Surveys, problems
 from mdrr.server.charts import chart_routes
-from mdrr.server.downloads import download_routes
 from mdrr.server.findings import Findings
 from mdrr.server.limits import Guard, JsonLines, Limits, Metrics, refusal
 from mdrr.server.owner import owner_routes
-from mdrr.server.published import published_routes
-from mdrr.server.results_page import results_page
+from mdrr.server.published import published_routes, results_page
 from mdrr.server.schema import StoreError
 from mdrr.server.sign import sign_routes
 from mdrr.server.steps import step_routes
@@ -103,48 +101,29 @@ def create_app(store_url: str, *, limits: Limits | None = None) -> FastAPI:
         """Counts since the process started, as Prometheus reads them."""
         return metrics.text()
 
-    pages: dict[str, Any] = {"tags": ["pages"], "response_class": FileResponse}
-    pages["responses"] = {303: {"description": "To the published results."}, **problems(404)}
+    html: dict[int | str, Any] = {200: {"content": {"text/html": {}}}, **problems(404, 422)}
+    pages = APIRouter(tags=["pages"], default_response_class=Response, responses=html)
 
-    @app.get("/s/{survey}", **pages)
+    @pages.get("/s/{survey}", responses={303: {"description": "To the published results."}})
     async def form_page(survey: SurveyId) -> Response:
         """The page itself; it asks for the survey. A published survey's link leads to results."""
         with suppress(DBAPIError):  # the page itself waits for a database that is away
-            shown = await surveys.get(survey)
-            if shown is not None and shown.held.state == "published":
+            held = await surveys.get(survey)
+            if held is not None and held.state == "published":
                 return RedirectResponse(f"../r/{survey}", 303)
         return FileResponse(STATIC / "form.html", headers={"cache-control": "no-cache"})
 
-    @app.get("/d/{survey}", **pages)
+    @pages.get("/d/{survey}")
     async def dashboard_page(survey: SurveyId) -> Response:
-        """The page itself; it asks for the survey. A published survey's link leads to results."""
+        """The page itself; it asks for the survey."""
         return FileResponse(STATIC / "dashboard.html", headers={"cache-control": "no-cache"})
 
-    @app.get("/r/{survey}", tags=["pages"], response_class=HTMLResponse, responses=problems(404))
-    async def page(survey: SurveyId) -> str:
+    @pages.get("/r/{survey}")
+    async def page(survey: SurveyId) -> Response:
         """The published estimate, for people."""
-        return results_page(await surveys.results(survey))
+        return HTMLResponse(results_page(await surveys.results(survey)))
 
-    app.include_router(published_routes(store, surveys))
-    app.include_router(sign_routes(store))
-    app.include_router(owner_routes(store, findings, limits))
-    app.include_router(step_routes(store, surveys, findings))
-    app.include_router(download_routes(store, findings))
-    app.include_router(chart_routes(store, findings))
-
-    @app.get("/static/report.css", include_in_schema=False)
-    async def report_style() -> FileResponse:
-        """The style of the report, which the dashboard shares."""
-        return FileResponse(REPORT_STYLE)
-
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    _describe(app)
-    return app
-
-
-def _describe(app: FastAPI) -> None:
-    """Describe the route of answers, which `Door` takes before it gets here, and our refusals."""
-    make = app.openapi
+    app.include_router(pages)
 
     @app.post(
         ANSWERS,
@@ -153,18 +132,22 @@ def _describe(app: FastAPI) -> None:
         responses=problems(403, 404, 408, 409, 410, 413, 422, 429, 503),
         tags=["anybody"],
     )
-    def answers(survey: SurveyId, answer: SentAnswer) -> None:
+    def answers(survey: SurveyId, answer: SentAnswer) -> None:  # `Door` takes it before this
         """Send an answer. Sending the same answer again is safe: it gets the same reply."""
 
-    def openapi() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            described = make()
-            schemas = described["components"]["schemas"]
-            schemas["HTTPValidationError"] = schemas["Problem"]
-            schemas.pop("ValidationError", None)
-        return app.openapi_schema or {}
+    app.include_router(published_routes(store, surveys))
+    app.include_router(sign_routes(store))
+    app.include_router(owner_routes(store, findings, limits))
+    app.include_router(step_routes(store, surveys, findings))
+    app.include_router(chart_routes(store, findings))
 
-    app.openapi = openapi  # type: ignore[method-assign]
+    @app.get("/static/report.css", include_in_schema=False)
+    async def report_style() -> FileResponse:
+        """The style of the report, which the dashboard shares."""
+        return FileResponse(REPORT_STYLE)
+
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    return app
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:

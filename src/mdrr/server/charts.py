@@ -5,9 +5,7 @@ Whatever draws or estimates is loaded when a chart is first asked for: a server 
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable
 from datetime import datetime
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,17 +42,6 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     router = owner_router()
     drawn = content("image/svg+xml")
 
-    async def draw(make: Callable[[Any], tuple[Chart, str]]) -> Response:
-        """What `make` draws with `mdrr.plots`, and says of it."""
-
-        def made() -> str:
-            from mdrr import plots
-
-            svg = plots.to_svg(*make(plots))
-            return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-
-        return Response(await findings.compute(made), media_type="image/svg+xml")
-
     @router.get("/survey")
     def survey(held: Owned, phase: OnePhase = None) -> dict[str, Any]:
         """The survey's words, its attributes, and what one person's answer spends."""
@@ -81,65 +68,68 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
         }
 
     @router.get("/charts/shares.html", **content("text/html"))
-    async def shares(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+    @findings.computed
+    def shares(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
         """The shares of every attribute beside the raw ones, as a part of a page."""
+        from mdrr.reporting.contents import Margin
+        from mdrr.reporting.layout import fill, marks
 
-        def written() -> str:
-            from mdrr.reporting.contents import Margin
-            from mdrr.reporting.layout import fill, marks
-
-            found = findings.estimate(held.begun(phase), method)
-            raw = raw_shares(found.evidence.tally, found.evidence.design)
-            survey = held.frozen.survey
-            margins = [
-                Margin.of(question, found.table(name), raw=raw[name])
-                for name, question in zip(survey.domain.names, survey.questions, strict=True)
-            ]
-            return fill("shares.html", {}, margins=margins, marks=marks(survey.language))
-
-        return Response(await findings.compute(written), media_type="text/html")
+        found = findings.estimate(held.begun(phase), method)
+        raw = raw_shares(found.evidence.tally, found.evidence.design)
+        survey = held.frozen.survey
+        margins = [
+            Margin.of(question, found.table(name), raw=raw[name])
+            for name, question in zip(survey.domain.names, survey.questions, strict=True)
+        ]
+        text = fill("shares.html", {}, margins=margins, marks=marks(survey.language))
+        return Response(text, media_type="text/html")
 
     @router.get("/charts/arrivals.svg", **drawn)
-    async def arrivals(held: Owned, phase: Number = None, width: Width = 372) -> Response:
+    @findings.computed
+    def arrivals(held: Owned, phase: Number = None, width: Width = 372) -> Response:
         """When answers came, by the hour."""
-        status = await asyncio.to_thread(store.status, held.id)
+        from mdrr import plots
+
         numbers = {each.number for each in held.begun(phase)}
         hours: Counter[datetime] = Counter()
-        for each in status["arrivals"]:
+        for each in store.status(held.id)["arrivals"]:
             if each["phase"] in numbers:
                 hours[datetime.fromisoformat(each["hour"])] += each["count"]
         words = f"When {sum(hours.values()):,} answers came."
-        return await draw(lambda plots: (plots.arrivals(hours, width=width), words))
+        return _svg(plots.arrivals(hours, width=width), words)
 
     @router.get("/charts/dependences.svg", **drawn)
-    async def heat(held: Owned, phase: Number = None) -> Response:
+    @findings.computed
+    def heat(held: Owned, phase: Number = None) -> Response:
         """The dependence of every pair, with the clusters framed."""
+        from mdrr import plots
+        from mdrr.clustering import cluster
+        from mdrr.reporting.words import strongest_words
 
-        def made(plots: Any) -> tuple[Chart, str]:
-            from mdrr.clustering import cluster
-            from mdrr.reporting.words import strongest_words
-
-            related = findings.dependences(held.begun(phase))
-            if related is None:
-                raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
-            domain = held.frozen.survey.domain
-            groups = cluster(related, domain, max_cells=MAX_CELLS, min_dependence=MIN_DEPENDENCE)
-            held_in = {name for names in groups for name in names}  # public ones are in none
-            alone = [(name,) for name in domain.names if name not in held_in]
-            chart = plots.heat_map(related, clusters=[*alone, *groups])
-            words = strongest_words(related, most=6)
-            return chart, f"Dependence of every pair of attributes. {words}"
-
-        return await draw(made)
+        related = findings.dependences(held.begun(phase))
+        if related is None:
+            raise MdrrError("some pair was reported by nobody, so there is nothing to draw")
+        domain = held.frozen.survey.domain
+        groups = cluster(related, domain, max_cells=MAX_CELLS, min_dependence=MIN_DEPENDENCE)
+        held_in = {name for names in groups for name in names}  # public ones are in none
+        alone = [(name,) for name in domain.names if name not in held_in]
+        chart = plots.heat_map(related, clusters=[*alone, *groups])
+        words = strongest_words(related, most=6)
+        return _svg(chart, f"Dependence of every pair of attributes. {words}")
 
     @router.get("/charts/privacy.svg", **drawn)
-    async def privacy(held: Owned, phase: OnePhase = None, width: Width = 372) -> Response:
+    @findings.computed
+    def privacy(held: Owned, phase: OnePhase = None, width: Width = 372) -> Response:
         """How often the truth is sent."""
-        design = held.phase(phase).design
-        words = "How often the true answer is sent. The sentences beside the chart say the same."
-        return await draw(lambda plots: (plots.privacy(design, width=width), words))
+        from mdrr import plots
 
-    def compare(held: Held, number: int | None, where: str | None) -> dict[str, Any]:
+        words = "How often the true answer is sent. The sentences beside the chart say the same."
+        return _svg(plots.privacy(held.phase(phase).design, width=width), words)
+
+    def compare(
+        held: Held, number: int | None, where: str | None
+    ) -> tuple[dict[str, dict[str, Count]], dict[str, str]]:
+        """Each group's counts by method, and why a method has none."""
         asked, found, refused = held.begun(number), {}, {}
         for method in COMPARED:
             try:
@@ -158,34 +148,42 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
             label: {method: each.count(group) for method, each in found.items()}
             for label, group in groups.items()
         }
-        return {"answers": answers, "refused": refused}
+        return answers, refused
 
     @router.get("/compared")
-    async def compared(held: Owned, phase: Number = None, where: Asked = None) -> dict[str, Any]:
+    @findings.computed
+    def compared(held: Owned, phase: Number = None, where: Asked = None) -> dict[str, Any]:
         """A group, or frequent pairs of answers, counted by several estimators."""
-        found = await findings.compute(compare, held, phase, where)
+        found, refused = compare(held, phase, where)
         answers = [
             {"label": label, "counts": {method: _ends(count) for method, count in counts.items()}}
-            for label, counts in found["answers"].items()
+            for label, counts in found.items()
         ]
-        return {"answers": answers, "refused": found["refused"]}
+        return {"answers": answers, "refused": refused}
 
     @router.get("/charts/compared.svg", **drawn)
-    async def compared_chart(
+    @findings.computed
+    def compared_chart(
         held: Owned, phase: Number = None, where: Asked = None, width: Width = 372
     ) -> Response:
         """The same as a chart."""
+        from mdrr import plots
 
-        def made(plots: Any) -> tuple[Chart, str]:
-            found = compare(held, phase, where)["answers"]
-            chart = plots.counts(
-                [plots.Answer(label, counts) for label, counts in found.items()], width=width
-            )
-            return chart, "Counts by several estimators; the numbers are in the table below."
-
-        return await draw(made)
+        found, _ = compare(held, phase, where)
+        answers = [plots.Answer(label, counts) for label, counts in found.items()]
+        words = "Counts by several estimators; the numbers are in the table below."
+        return _svg(plots.counts(answers, width=width), words)
 
     return router
+
+
+def _svg(chart: Chart, words: str) -> Response:
+    """A chart, and what is said of it."""
+    from mdrr import plots
+
+    svg = plots.to_svg(chart, words)
+    svg = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return Response(svg, media_type="image/svg+xml")
 
 
 def _leading(held: Held, found: Estimate, related: Dependences | None) -> dict[str, Where]:

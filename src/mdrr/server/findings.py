@@ -7,16 +7,15 @@ counts, and kept until more answers come.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import MdrrError
@@ -33,13 +32,15 @@ if TYPE_CHECKING:
 METHODS = ("product", "adjust", "pairwise", "latent", "correspondence", "auto")
 """`mdrr.estimation.METHODS`, which is loaded with the first estimate: a server starts at once."""
 KEPT = 32
+DEPENDENCES = ("measure", "names", "values", "low", "high", "level")
+"""What is said of the dependences."""
 
 T = TypeVar("T")
 Phases = Sequence[Phase]
 
 
 class Findings:
-    """Estimates of the surveys in a store, kept by the number of answers they are made of."""
+    """Estimates of the surveys in a store, kept by the number of answers when they were made."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -64,11 +65,20 @@ class Findings:
                 asked[0].cancel()
         self._asked.put(None)
 
-    async def compute(self, work: Callable[..., T], *arguments: Any) -> T:
+    async def compute(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Run work in the thread of estimates."""
         future: Future[T] = Future()
-        self._asked.put((future, partial(work, *arguments)))
+        self._asked.put((future, partial(work, *arguments, **named)))
         return await asyncio.wrap_future(future)
+
+    def computed(self, route: Callable[..., T]) -> Callable[..., Awaitable[T]]:
+        """A route that runs in the thread of estimates."""
+
+        @wraps(route)
+        async def asked(**named: Any) -> T:
+            return await self.compute(route, **named)
+
+        return asked
 
     def estimate(self, phases: Phases, method: str) -> Estimate:
         """The estimate of one phase or of several as one; call it in the thread of estimates."""
@@ -95,17 +105,15 @@ class Findings:
 
     def _keep(self, what: tuple[Any, ...], phases: Phases, make: Callable[[Tally, Design], T]) -> T:
         key = (*what, *((phase.key, self._store.answers(phase)) for phase in phases))
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            kept: T = self._kept[key]
-            return kept
-        tallies = [(self._store.tally(phase), phase.design) for phase in phases]
-        made = make(*pooled(tallies))
-        counted = zip(phases, tallies, strict=True)
-        self._kept[*what, *((phase.key, tally.n) for phase, (tally, _) in counted)] = made
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-        return made
+        if key not in self._kept:
+            # Answers that come just now are in it too; the next who asks finds another number.
+            tallies = [(self._store.tally(phase), phase.design) for phase in phases]
+            self._kept[key] = make(*pooled(tallies))
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        kept: T = self._kept[key]
+        return kept
 
     def described(
         self,
@@ -123,8 +131,10 @@ class Findings:
         from mdrr.estimation.result import plain
 
         found, related = self.estimate(phases, method), self.dependences(phases)
-        design, groups = found.evidence.design, None
+        design, groups, shown = found.evidence.design, None, None
         if related is not None:
+            shown = related.to_dict()
+            shown = {key: shown[key] for key in DEPENDENCES}
             groups = cluster(
                 related, design.domain, max_cells=max_cells, min_dependence=min_dependence
             )
@@ -136,7 +146,7 @@ class Findings:
             "method": found.method,
             "level": level,
             "attributes": _attributes(found, design, level),
-            "dependences": None if related is None else _kept(related.to_dict()),
+            "dependences": shown,
             "clusters": groups,
             "notes": _json(plain(found.notes)),
         }
@@ -156,11 +166,6 @@ def pooled(tallies: Sequence[tuple[Tally, Design]]) -> tuple[Tally, Design]:
     if not answered:
         raise StoreError("there are no answers yet, so there is nothing to estimate")
     return answered[0] if len(answered) == 1 else pool(answered)
-
-
-def _kept(dependences: dict[str, Any]) -> dict[str, Any]:
-    names = ("measure", "names", "values", "low", "high", "level")
-    return {name: dependences[name] for name in names}
 
 
 def _attributes(found: Estimate, design: Design, level: float) -> list[dict[str, Any]]:
@@ -204,11 +209,5 @@ def raw_shares(tally: Tally, design: Design) -> dict[str, list[float] | None]:
 
 
 def _json(value: Any) -> Any:
-    """Values that JSON can hold; what is no such value is left out as text."""
-    if isinstance(value, dict):
-        return {str(key): _json(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_json(each) for each in value]
-    if isinstance(value, float | np.floating):
-        return finite(float(value))
-    return value if value is None or isinstance(value, str | int | bool) else str(value)
+    """Values that JSON can hold: a number that is not finite is left out, what is none is text."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import secrets
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import urlencode
 
 from mdrr.design import Design
@@ -16,6 +17,8 @@ from mdrr.server.schema import StoreError
 
 TOKEN_BYTES = 32
 """Random bytes of a token, an owner's or an invitation."""
+INVITATION_CHARACTERS = {"none": 0, "required": 43, "blind": 800}
+"""How long an invitation in an answer can be."""
 
 
 def token_hash(token: str) -> bytes:
@@ -33,6 +36,28 @@ def new_tokens(count: int) -> list[str]:
     if not 1 <= count <= 1_000_000:
         raise StoreError("make between 1 and 1,000,000 invitations at once")
     return [new_token() for _ in range(count)]
+
+
+@lru_cache(1000)
+def answer_bytes(design: Design, invitations: str) -> int:
+    """The length of every answer under a design: the longest possible, up to a multiple of 64."""
+    longest = max(
+        len(
+            json.dumps(
+                {
+                    "report": {
+                        "design": design.fingerprint,
+                        "questionnaire": q,
+                        "codes": [size - 1 for size in sizes],
+                        "id": "0" * 32,
+                    },
+                    "invitation": "x" * max(INVITATION_CHARACTERS[invitations], 2),
+                }
+            )
+        )
+        for q, sizes in enumerate(design.outcomes)
+    )
+    return -(-longest // 64) * 64
 
 
 @dataclass(frozen=True)
@@ -84,6 +109,14 @@ class Held:
     def by_fingerprint(self) -> dict[str, Phase]:
         """The phases by the fingerprints of their designs."""
         return {phase.design.fingerprint: phase for phase in self.phases}
+
+    @cached_property
+    def lengths(self) -> dict[str, int]:
+        """How long an answer to each phase is, by the fingerprint of its design."""
+        return {
+            mark: answer_bytes(phase.design, self.invitations)
+            for mark, phase in self.by_fingerprint.items()
+        }
 
 
 def finite(value: float) -> float | None:

@@ -186,17 +186,9 @@ class Guard:
         route = str(scope.get(ROUTE) or getattr(scope.get("route"), "path", "none"))
         self.metrics.responses[route, status] += 1
         if status not in (200, 201) or not route.endswith(QUIET):
-            log.info(
-                "request",
-                extra={
-                    "fields": {
-                        "method": scope["method"],
-                        "route": route,
-                        "status": status,
-                        "ms": round((time.monotonic() - began) * 1000),
-                    }
-                },
-            )
+            took = round((time.monotonic() - began) * 1000)
+            said = {"method": scope["method"], "route": route, "status": status, "ms": took}
+            log.info("request", extra={"fields": said})
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
         if len(scope["app"].state.connections) > self.limits.connections:
@@ -205,12 +197,11 @@ class Guard:
         client = scope.get("client")
         key = address_key(client[0]) if client else None
         if key is not None and not self.each.take(key):
-            return refusal(
-                429, "Too many requests came from here; wait a minute.", retry_after="60"
-            )
-        for name, value in scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self.limits.body:
-                return refusal(413, _TOO_LARGE.format(self.limits.body))
+            sentence = "Too many requests came from here; wait a minute."
+            return refusal(429, sentence, retry_after="60")
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        if length.isdigit() and int(length) > self.limits.body:
+            return refusal(413, _TOO_LARGE.format(self.limits.body))
         return None
 
 

@@ -1,11 +1,13 @@
-"""What an owner may see with her token: how the survey stands, estimates and counts."""
+"""What an owner may see with her token: how the survey stands, estimates, counts, and files."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import json
+import tempfile
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request
@@ -19,12 +21,15 @@ from mdrr.server.answers import NO_SURVEY, SurveyId, problems
 from mdrr.server.findings import METHODS, Findings
 from mdrr.server.held import Held, token_hash
 from mdrr.server.limits import Limits
+from mdrr.server.published import PARQUET, parquet
 from mdrr.server.store import Store
 
 WATCH_SECONDS = 1.0
 """How often a dashboard is told of new answers, at most."""
 QUIET_SECONDS = 15.0
 """After how long without news it is told that the server is there."""
+MOST_RECORDS = 1_000_000
+PHASES = ("Pilot", "Main survey")
 
 KNOWN = f"^({'|'.join(METHODS)})$"
 Method = Annotated[str, Query(pattern=KNOWN, description="The estimator.")]
@@ -115,7 +120,7 @@ Owned = Annotated[Held, Depends(owned)]
 
 def owner_router() -> APIRouter:
     """Routes that need the owner's token."""
-    refused = problems(401, 404, 409)
+    refused = problems(401, 404, 409, 422)
     return APIRouter(prefix="/api/surveys/{survey}/owner", tags=["owner"], responses=refused)
 
 
@@ -124,8 +129,14 @@ def content(media: str) -> dict[str, Any]:
     return {"response_class": Response, "responses": {200: {"content": {media: {}}}}}
 
 
+def attachment(held: Held, data: bytes | str, name: str, media: str) -> Response:
+    """A file to be saved."""
+    named = {"content-disposition": f'attachment; filename="{held.id}-{name}"'}
+    return Response(data, media_type=media, headers=named)
+
+
 def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
-    """What an owner sees."""
+    """What an owner sees, and downloads."""
     router = owner_router()
     watching = 0
 
@@ -135,7 +146,8 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         return store.status(held.id)
 
     @router.get("/estimate")
-    async def estimate(
+    @findings.computed
+    def estimate(
         held: Owned,
         method: Method = "auto",
         phase: Number = None,
@@ -147,16 +159,13 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
 
         `shortfall` says what it costs that fewer people answered than were planned for.
         """
-
-        def found() -> dict[str, Any]:
-            made = findings.described(held.begun(phase), method, level, max_cells, min_dependence)
-            asked = held.phase()
-            return made | {"shortfall": shortfall(held.frozen, asked.design, store.answers(asked))}
-
-        return await findings.compute(found)
+        made = findings.described(held.begun(phase), method, level, max_cells, min_dependence)
+        asked = held.phase()
+        return made | {"shortfall": shortfall(held.frozen, asked.design, store.answers(asked))}
 
     @router.get("/count", response_model=CountOf)
-    async def count(
+    @findings.computed
+    def count(
         held: Owned,
         where: Annotated[str, Query(max_length=10_000, description="As in smokes == 'yes'.")],
         method: Method = "auto",
@@ -165,12 +174,8 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         of: Literal["people", "population"] = "people",
     ) -> dict[str, Any]:
         """How many people there are of a kind, with an interval."""
-
-        def asked() -> dict[str, Any]:
-            found = findings.estimate(held.begun(phase), method).count(where, level=level, of=of)
-            return {key: getattr(found, key) for key in CountOf.model_fields}
-
-        return await findings.compute(asked)
+        found = findings.estimate(held.begun(phase), method).count(where, level=level, of=of)
+        return {key: getattr(found, key) for key in CountOf.model_fields}
 
     @router.get(
         "/events",
@@ -200,5 +205,73 @@ def owner_routes(store: Store, findings: Findings, limits: Limits) -> APIRouter:
         return StreamingResponse(
             told(), media_type="text/event-stream", headers={"cache-control": "no-store"}
         )
+
+    @router.get("/tally")
+    def tally(held: Owned, phase: OnePhase = None) -> Response:
+        """The distinct reports of a phase with their counts, as `mdrr.Tally` reads them."""
+        text = store.tally(held.phase(phase)).to_json()
+        return Response(text, media_type="application/json")
+
+    @router.get("/survey.json", **content("application/json"))
+    def frozen(held: Owned) -> Response:
+        """The frozen survey with the designs of all its phases, as every command reads it."""
+        return attachment(held, held.frozen.to_json(), "survey.json", "application/json")
+
+    @router.get("/reports.parquet", **content(PARQUET))
+    @findings.computed
+    def reports(held: Owned, phase: OnePhase = None) -> Response:
+        """The randomized reports of a phase, in random order."""
+        return attachment(held, parquet(store, held.phase(phase)), "reports.parquet", PARQUET)
+
+    @router.get("/synthetic.csv", **content("text/csv"))
+    @findings.computed
+    def synthetic(
+        held: Owned,
+        n: Annotated[int | None, Query(ge=1, le=MOST_RECORDS)] = None,
+        method: Method = "auto",
+        phase: Number = None,
+    ) -> Response:
+        """Synthetic records drawn from the estimate, by default as many as there are answers."""
+        found = findings.estimate(held.begun(phase), method)
+        drawn = found.sample(n or min(found.n, MOST_RECORDS), backend="polars")
+        return attachment(held, drawn.write_csv(), "synthetic.csv", "text/csv")
+
+    @router.get("/report.html", **content("text/html"))
+    @findings.computed
+    def page(
+        held: Owned,
+        method: Method = "auto",
+        phase: Number = None,
+        language: Annotated[
+            str | None, Query(max_length=40, description="Of the survey's own words.")
+        ] = None,
+    ) -> Response:
+        """The report as one page, in the survey's words."""
+        from mdrr.reporting import report
+
+        asked, survey = held.begun(phase), held.frozen.survey
+        named = {
+            f"{name}, {n:,} people": each.design
+            for name, each in zip(PHASES, asked, strict=False)
+            if (n := store.answers(each))
+        }
+        found, related = findings.estimate(asked, method), findings.dependences(asked)
+        with tempfile.TemporaryDirectory() as folder:
+            path = report(
+                found,
+                found.evidence.design,
+                path=Path(folder, "report.html"),
+                dependences=related,
+                survey=survey.spoken(language or survey.language),
+                phases=named if len(named) > 1 else None,
+            )
+            return attachment(held, path.read_bytes(), "report.html", "text/html")
+
+    @router.get("/estimate.npz", **content("application/zip"))
+    @findings.computed
+    def saved(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
+        """The estimate, as `mdrr.Estimate.load` reads it."""
+        packed = findings.estimate(held.begun(phase), method).to_bytes()
+        return attachment(held, packed, "estimate.npz", "application/zip")
 
     return router

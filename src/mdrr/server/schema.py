@@ -1,4 +1,4 @@
-"""The collector's and the relay's tables, how a database is opened, and brought up to date.
+"""The collector's and the relay's tables; how a database is opened, brought up to date, rewritten.
 
 Nothing here says who answered, when, or in which order: an answer's key is the random number its
 device made, an invitation is a hash and a flag, and arrivals are counted by the hour.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -262,8 +263,8 @@ def _begun(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def migrate(engine: sa.Engine, revision: str = "head") -> None:
-    """Bring the database up to date, an empty one too; do nothing if it is."""
+def migrate(engine: sa.Engine) -> None:
+    """Make the tables of a new database; bring an old one up to date."""
     from alembic import command  # it takes as long as all else that a command loads
     from alembic.config import Config
 
@@ -273,4 +274,52 @@ def migrate(engine: sa.Engine, revision: str = "head") -> None:
         if connection.dialect.name == "postgresql":  # two servers may start at once
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7239102)")
         config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        if sa.inspect(connection).has_table("alembic_version"):
+            command.upgrade(config, "head")
+        else:
+            metadata.create_all(connection, checkfirst=False)
+            command.stamp(config, "head")
+
+
+def forget_order(engine: sa.Engine, survey: str) -> None:
+    """Rewrite a survey's answers and invitations so that none shows in which order answers came.
+
+    SQLite writes the whole file anew by key, and empties the log beside it. PostgreSQL stores
+    the survey's rows again in random order, in one transaction, and rewrites the tables.
+    """
+    if engine.dialect.name == "sqlite":
+        with closing(engine.raw_connection()) as pooled:
+            raw: Any = pooled.driver_connection
+            raw.execute("VACUUM")
+            for _ in range(100):  # a reader may hold the log for a moment
+                if not raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return
+                time.sleep(0.05)
+        raise StoreError(
+            "the SQLite log could not be emptied: another program reads the database. "
+            "Stop it and close the survey again"
+        )
+    parts = (
+        (answers, answers.c.phase.in_(sa.select(phases.c.key).where(phases.c.survey == survey))),
+        (spent, spent.c.survey == survey),
+        (signed, signed.c.survey == survey),
+        (invitations, invitations.c.survey == survey),
+    )
+    names = ", ".join(table.name for table, _ in parts)
+    with writing(engine) as connection:
+        # Whoever comes now waits, and does not find that an invitation is gone.
+        connection.exec_driver_sql(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE")
+        for table, mine in parts:
+            rows = sa.select(table).where(mine).order_by(sa.func.random())
+            made = rows.compile(connection, compile_kwargs={"literal_binds": True})
+            connection.exec_driver_sql(
+                f"CREATE TEMPORARY TABLE shuffled_{table.name} ON COMMIT DROP AS "
+                + str(made).replace("%", "%%")
+            )
+            connection.execute(sa.delete(table).where(mine))
+        for table, _ in reversed(parts):
+            connection.exec_driver_sql(
+                f"INSERT INTO {table.name} SELECT * FROM shuffled_{table.name}"
+            )
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as c:
+        c.exec_driver_sql(f"VACUUM (FULL) {names}, surveys")

@@ -13,12 +13,12 @@ from typing import Literal
 
 import sqlalchemy as sa
 from fastapi import APIRouter, HTTPException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from mdrr.server.accept import Outcome, redeem
 from mdrr.server.answers import NO_SURVEY, REFUSALS, SurveyId, problems
 from mdrr.server.blind import MOST_BITS, FaultError, blind_sign, check_blinded, from_text, to_text
-from mdrr.server.held import token_hash
+from mdrr.server.held import Held, token_hash
 from mdrr.server.limits import Buckets
 from mdrr.server.schema import invitations, signed, surveys, why, writing
 from mdrr.server.store import Store
@@ -29,10 +29,9 @@ ASKED_RATE, ASKED_BURST = 100.0, 1000.0
 """How often a second, and at once, a survey's invitations may be asked about."""
 
 
-class Invitation(BaseModel):
+class Invitation(BaseModel, extra="forbid"):
     """An invitation, as the link has it."""
 
-    model_config = ConfigDict(extra="forbid")
     invitation: str = Field(min_length=1, max_length=43)
 
 
@@ -42,10 +41,9 @@ class Good(BaseModel):
     good: Literal[True]
 
 
-class ToSign(BaseModel):
+class ToSign(BaseModel, extra="forbid"):
     """An invitation and a blinded message, base64url without padding."""
 
-    model_config = ConfigDict(extra="forbid")
     invitation: str = Field(min_length=1, max_length=43)
     blinded: str = Field(min_length=1, max_length=MOST_CHARACTERS, pattern="^[A-Za-z0-9_-]+$")
 
@@ -75,57 +73,49 @@ def claim(
             return Outcome.CLOSED, None
         if redeem(connection, survey, {invitation}):
             connection.execute(sa.insert(signed), {**mine, "blinded": mark})
-            return Outcome.STORED, bytes(key)
+            return Outcome.STORED, key
         before = connection.execute(sa.select(signed.c.blinded).filter_by(**mine)).scalar()
-        if before is None or bytes(before) != mark:
+        if before != mark:
             return Outcome.UNINVITED, None
-        return Outcome.AGAIN, bytes(key)
+        return Outcome.AGAIN, key
 
 
-def good(engine: sa.Engine, survey: str, invitation: bytes) -> Outcome | None:
-    """Why an invitation, given as its SHA-256, cannot be used now; None if it can.
-
-    Used and unknown ones look the same.
-    """
-    unused = sa.select(invitations.c.hash).filter_by(survey=survey, hash=invitation, used=False)
-    with engine.connect() as connection:
-        state = connection.execute(sa.select(surveys.c.state).filter_by(id=survey)).scalar()
-        if state in (None, "draft"):
-            raise HTTPException(404, NO_SURVEY)
-        if state != "open":
-            return Outcome.CLOSED
-        return None if connection.execute(unused).first() else Outcome.UNINVITED
+def _asked(store: Store, survey: str) -> Held:
+    """The survey, unless it is a draft."""
+    held = store.survey(survey)
+    if held is None or held.state == "draft":
+        raise HTTPException(404, NO_SURVEY)
+    return held
 
 
 def sign_routes(store: Store) -> APIRouter:
     """The routes about invitations."""
-    router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"])
+    refused = problems(403, 404, 408, 410, 413, 422, 429, 503)
+    router = APIRouter(prefix="/api/surveys/{survey}", tags=["anybody"], responses=refused)
     turns = Buckets(ASKED_RATE, ASKED_BURST)
 
-    @router.post(
-        "/invitation",
-        response_model=Good,
-        responses=problems(403, 404, 408, 410, 413, 422, 429, 503),
-    )
-    def invitation(survey: SurveyId, held: Invitation) -> dict[str, bool]:
+    @router.post("/invitation", response_model=Good)
+    def invitation(survey: SurveyId, given: Invitation) -> dict[str, bool]:
         """Whether an invitation can be used, so that nobody answers in vain. Marks nothing."""
         if not turns.take(survey):
             raise HTTPException(429, "Too many ask at once; answer without asking first.")
-        refused = good(store.engine, survey, token_hash(held.invitation))
-        if refused is not None:
-            raise HTTPException(*REFUSALS[refused])
+        if _asked(store, survey).state != "open":
+            raise HTTPException(*REFUSALS[Outcome.CLOSED])
+        unused = {"survey": survey, "hash": token_hash(given.invitation), "used": False}
+        with store.engine.connect() as connection:
+            if not connection.execute(sa.select(invitations).filter_by(**unused)).first():
+                raise HTTPException(*REFUSALS[Outcome.UNINVITED])  # unknown ones look the same
         return {"good": True}
 
-    @router.post(
-        "/sign",
-        response_model=Signature,
-        responses=problems(403, 404, 408, 410, 413, 422, 429, 503),
-    )
+    @router.post("/sign", response_model=Signature)
     def sign(survey: SurveyId, wanted: ToSign) -> dict[str, str]:
         """Sign a hidden token for an invitation, once. The same request gets the same reply."""
         blinded = from_text(wanted.blinded)
         try:
-            check_blinded(blinded, _key_of(store.engine, survey))
+            public_key = _asked(store, survey).blind_key
+            if public_key is None:
+                raise HTTPException(404, "This survey signs nothing; send the invitation itself.")
+            check_blinded(blinded, public_key)
             outcome, key = claim(store.engine, survey, token_hash(wanted.invitation), blinded)
             if key is not None:
                 return {"signature": to_text(blind_sign(blinded, key))}
@@ -138,15 +128,3 @@ def sign_routes(store: Store) -> APIRouter:
         raise HTTPException(*REFUSALS[outcome])
 
     return router
-
-
-def _key_of(engine: sa.Engine, survey: str) -> bytes:
-    """The public key of a survey's blind invitations."""
-    query = sa.select(surveys.c.state, surveys.c.blind_key).where(surveys.c.id == survey)
-    with engine.connect() as connection:
-        row = connection.execute(query).one_or_none()
-    if row is None or row.state == "draft":
-        raise HTTPException(404, NO_SURVEY)
-    if row.blind_key is None:
-        raise HTTPException(404, "This survey signs nothing; send the invitation itself.")
-    return bytes(row.blind_key)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from mdrr.design import Design
 from mdrr.protocols import MIN_DEPENDENCE
-from mdrr.server.answers import Surveys, problems
+from mdrr.server.answers import Surveys
 from mdrr.server.findings import Findings
 from mdrr.server.held import Held, finite
 from mdrr.server.owner import KNOWN, Owned, Status, owner_router
@@ -18,10 +17,9 @@ from mdrr.server.schema import StoreError
 from mdrr.server.store import Store
 
 
-class Wanted(BaseModel):
+class Wanted(BaseModel, extra="forbid"):
     """How many invitations to make."""
 
-    model_config = ConfigDict(extra="forbid")
     count: int = Field(ge=1, le=100_000)
 
 
@@ -32,18 +30,16 @@ class Tokens(BaseModel):
     links: list[str] = Field(description="A person's link each, under the address of this server.")
 
 
-class Publication(BaseModel):
+class Publication(BaseModel, extra="forbid"):
     """What to publish."""
 
-    model_config = ConfigDict(extra="forbid")
     method: str = Field("auto", pattern=KNOWN)
     open_data: bool = Field(False, description="Publish the randomized reports too.")
 
 
-class NextPhase(BaseModel):
+class NextPhase(BaseModel, extra="forbid"):
     """The frozen design of the second phase."""
 
-    model_config = ConfigDict(extra="forbid")
     design: dict[str, Any]
     people: int | None = Field(None, ge=1, le=10**9, description="How many are expected.")
 
@@ -89,14 +85,16 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         return moved(held)
 
     @router.post("/publish", response_model=Status)
-    async def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
+    @findings.computed
+    def publish(held: Owned, wanted: Publication) -> dict[str, Any]:
         """Publish the estimate of a closed survey, and the reports if wanted. It is final."""
-        results = await findings.compute(findings.published, held.begun(), wanted.method)
-        await asyncio.to_thread(store.publish, held.id, results, open_data=wanted.open_data)
-        return await asyncio.to_thread(moved, held)
+        results = findings.published(held.begun(), wanted.method)
+        store.publish(held.id, results, open_data=wanted.open_data)
+        return moved(held)
 
-    @router.get("/phase", response_model=Suggestion, responses=problems(422))
-    async def suggestion(
+    @router.get("/phase", response_model=Suggestion)
+    @findings.computed
+    def suggestion(
         held: Owned,
         people: Annotated[int, Query(ge=1, le=10**9, description="Expected in phase 2.")],
         epsilon: Annotated[
@@ -109,38 +107,34 @@ def step_routes(store: Store, surveys: Surveys, findings: Findings) -> APIRouter
         min_dependence: Annotated[float, Query(ge=0, le=1)] = MIN_DEPENDENCE,
     ) -> dict[str, Any]:
         """What the first phase suggests for the second; nothing is started."""
+        from mdrr.planning import main_survey
+        from mdrr.reporting.words import reported_words
+
         pilot = held.phase(1)
+        tally = store.tally(pilot)
+        if not tally.n:
+            raise StoreError("the pilot has no answers yet, so there is nothing to learn from")
+        found = main_survey(
+            tally,
+            pilot.design,
+            people=people,
+            epsilon=epsilon,
+            max_cells=max_cells,
+            min_dependence=min_dependence,
+        )
+        return {
+            "pilot": tally.n,
+            "epsilon_pilot": finite(pilot.design.epsilon),
+            "clusters": [list(names) for names in found.clusters],
+            "name": found.name,
+            "reported": reported_words(found.design),
+            "epsilon": finite(found.design.epsilon),
+            "error": found.predicted.error,
+            "fingerprint": found.design.fingerprint,
+            "design": found.design.to_dict(),
+        }
 
-        def learnt() -> dict[str, Any]:
-            from mdrr.planning import main_survey
-            from mdrr.reporting.words import reported_words
-
-            tally = store.tally(pilot)
-            if not tally.n:
-                raise StoreError("the pilot has no answers yet, so there is nothing to learn from")
-            found = main_survey(
-                tally,
-                pilot.design,
-                people=people,
-                epsilon=epsilon,
-                max_cells=max_cells,
-                min_dependence=min_dependence,
-            )
-            return {
-                "pilot": tally.n,
-                "epsilon_pilot": finite(pilot.design.epsilon),
-                "clusters": [list(names) for names in found.clusters],
-                "name": found.name,
-                "reported": reported_words(found.design),
-                "epsilon": finite(found.design.epsilon),
-                "error": found.predicted.error,
-                "fingerprint": found.design.fingerprint,
-                "design": found.design.to_dict(),
-            }
-
-        return await findings.compute(learnt)
-
-    @router.post("/phase", response_model=Status, responses=problems(422))
+    @router.post("/phase", response_model=Status)
     def next_phase(held: Owned, wanted: NextPhase) -> dict[str, Any]:
         """Start the second phase; the first takes no more answers."""
         design = Design.from_dict(wanted.design)

@@ -16,11 +16,11 @@ from mdrr.frozen import FrozenSurvey, predictions
 from mdrr.server.accept import Answer, Outcome, accept
 from mdrr.server.blind import verifying_key
 from mdrr.server.held import Held, Phase, finite, new_token, new_tokens, token_hash
-from mdrr.server.order import forget_order
 from mdrr.server.schema import (
     StoreError,
     answers,
     arrivals,
+    forget_order,
     invitations,
     masked,
     migrate,
@@ -69,7 +69,6 @@ class Store:
         self,
         frozen: FrozenSurvey,
         *,
-        token: str | None = None,
         invitations: str = "none",
         most: int = MOST_ANSWERS,
         signing_key: bytes | None = None,
@@ -78,14 +77,9 @@ class Store:
     ) -> str:
         """Add a frozen survey, whole or not at all; gives its owner's token.
 
-        Arguments:
-            frozen: the survey.
-            token: the owner's; a fresh one by default. Its hash alone is kept.
-            invitations: which kind it has.
-            most: how many answers a phase takes.
-            signing_key: of blind invitations.
-            invited: the tokens of its first invitations, as `new_tokens` makes them.
-            state: `"draft"`, or `"open"` to take answers at once.
+        A signing key goes with blind invitations. `invited` are the tokens of its first
+        invitations, as `new_tokens` makes them. A survey whose state is "open" takes answers at
+        once.
         """
         if invitations not in INVITATIONS:
             raise StoreError(f"invitations are one of {', '.join(INVITATIONS)}")
@@ -95,7 +89,7 @@ class Store:
             raise StoreError("a survey takes at least 1 answer, and fewer than 2^53")
         if len({design.fingerprint for design in frozen.phases}) < len(frozen.phases):
             raise StoreError("the two phases of the survey have the same design; one would do")
-        token = token or new_token()
+        token = new_token()  # its hash alone is kept
         row = {
             "id": frozen.id,
             "frozen": frozen.to_json(),
@@ -149,11 +143,11 @@ class Store:
             state=row.state,
             number=row.phase,
             invitations=row.invitations,
-            owner=bytes(row.owner),
+            owner=row.owner,
             most=row.most,
             open_data=row.open_data,
             results=row.results,
-            blind_key=None if row.blind_key is None else bytes(row.blind_key),
+            blind_key=row.blind_key,
             phases=tuple(Phase(p.key, p.number, _design(p.design)) for p in asked),
         )
 
@@ -181,7 +175,7 @@ class Store:
         self._move(id, ("open", "closed"), "closed", signing_key=None)
         with writing(self.engine) as connection:
             connection.execute(sa.delete(signed).where(signed.c.survey == id))
-        forget_order(self.engine, self.need(id))
+        forget_order(self.engine, id)
 
     def _check_key(self, id: str) -> None:
         query = sa.select(surveys.c.id).where(
@@ -202,12 +196,9 @@ class Store:
         self._move(id, ("closed",), "published", results=text, open_data=open_data)
 
     def start_phase(self, id: str, design: Design, *, people: int | None = None) -> None:
-        """Start the second phase under a frozen design; the first takes no more answers.
+        """Start the second phase under a design; the first takes no more answers.
 
-        Arguments:
-            id: the survey's id.
-            design: it becomes a part of the frozen survey.
-            people: how many are expected to answer it, for the frozen survey's prediction.
+        The design becomes a part of the frozen survey, with what is predicted for so many people.
         """
         frozen = self.need(id).frozen
         if design.domain != frozen.survey.domain:
@@ -235,7 +226,7 @@ class Store:
                 raise StoreError("the second phase was frozen with another design; start that one")
             if not second:
                 _add_phase(connection, id, 2, design)
-        forget_order(self.engine, self.need(id))
+        forget_order(self.engine, id)
 
     def _move(self, id: str, before: tuple[str, ...], after: str, **values: Any) -> None:
         with writing(self.engine) as connection:

@@ -38,9 +38,7 @@ class UnavailableError(Exception):
 class Writer:
     """Stores answers in a thread of its own; everything else of it belongs to the event loop.
 
-    Arguments:
-        store: where to.
-        waiting: answers that may wait at once; more are turned away.
+    So many answers may be `waiting` at once; more are turned away.
     """
 
     def __init__(self, store: Store, *, waiting: int = 10_000) -> None:

@@ -4,7 +4,7 @@
 // the hiding off the reply. The collector later sees the token and its signature, and cannot tell
 // which invitation they came from. The same in Python: mdrr.server.blind.
 
-import { randomBytes } from "./randomize.js";
+import { hex, randomBytes } from "./randomize.js";
 
 const EXPONENT = 65537n;
 const BITS = [2048, 4096];
@@ -41,24 +41,16 @@ export function fromText(text) {
 }
 
 function toNumber(bytes) {
-  let hex = "0x0";
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
-  return BigInt(hex);
+  return BigInt(`0x0${hex(bytes)}`);
 }
 
 function toBytes(number, length) {
-  const hex = number.toString(16).padStart(2 * length, "0");
-  return Uint8Array.from({ length }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
+  const digits = number.toString(16).padStart(2 * length, "0");
+  return Uint8Array.from({ length }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16));
 }
 
 function join(...parts) {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
 }
 
 // r^65537 mod n: sixteen squarings and one multiplication.

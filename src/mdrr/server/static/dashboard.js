@@ -3,9 +3,8 @@
 import { chart, draw, parts, scrolling, wide } from "./charts.js";
 import { builder } from "./counting.js";
 import { Words, h } from "./elements.js";
-import { invitations } from "./invitations.js";
 import { Refused, id, json, save, watch } from "./owner.js";
-import { clusterList, mainSurvey, steps } from "./steps.js";
+import { clusterList, invitations, mainSurvey, steps } from "./steps.js";
 import { direction } from "./texts.js";
 
 const at = (name) => document.getElementById(name);

@@ -4,7 +4,7 @@
 // invitation, so no server sees them in an address. True answers live in `state.answers` until the
 // page is closed, and nowhere else.
 
-import { check, choiceBytes, choose, codes, fingerprint, fits, randomBytes, recordBytes } from "./randomize.js";
+import { check, choiceBytes, choose, codes, fingerprint, fits, randomBytes, recordBytes, sha256 } from "./randomize.js";
 import { epsilonOf, epsilonOfDesign } from "./risk.js";
 import * as device from "./sending.js";
 import { Words } from "./elements.js";
@@ -226,7 +226,7 @@ async function open() {
   });
   const { survey, design } = info;
   words = new Words(firstLanguage(survey.languages, navigator.languages), survey.languages);
-  const whose = info.invitations === "none" ? "" : (await device.hash(link.invitation)).slice(0, 32);
+  const whose = info.invitations === "none" ? "" : (await sha256(link.invitation)).slice(0, 32);
   keep = device.keeper(id, whose);
   keepTicket = device.keeper(id, whose, "blind");
   const kept = read();
@@ -240,7 +240,7 @@ async function open() {
   if (info.invitations === "blind") {
     // With a key of her own a person could be recognized: the link says which key all have.
     if (!link.key) throw new Stop("stopped", "noDesign");
-    if ((await device.hash(info.blind_key ?? "")) !== link.key) throw new Stop("stopped", "mismatch");
+    if ((await sha256(info.blind_key ?? "")) !== link.key) throw new Stop("stopped", "mismatch");
   }
   Object.assign(state, { info, survey: words.withBins(survey, design), design, mark, epsilon: epsilonOfDesign(design) });
   if (device.isDrawn(kept)) {

@@ -140,8 +140,15 @@ function position(labels, record, name) {
 // blanks.
 export async function fingerprint(published) {
   const { fingerprint: _, ...fields } = published;
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical(fields)));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return sha256(canonical(fields));
+}
+
+export async function sha256(text) {
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+}
+
+export function hex(bytes) {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function canonical(value) {

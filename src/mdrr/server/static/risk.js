@@ -63,15 +63,6 @@ export function epsilonOfDesign(design) {
   return Math.max(...design.questionnaires.map(epsilonOf));
 }
 
-// ε of one attribute: the largest over the clusters that report it; 0 and `public` where it is public.
-export function epsilonOfAttribute(design, name) {
-  const clusters = design.questionnaires
-    .flatMap((q) => q.clusters)
-    .filter((c) => c.attributes.includes(name));
-  const ratios = clusters.map((c) => ratio(c.matrix)).filter((r) => r !== null);
-  return Math.max(0, ...ratios.map(epsilon));
-}
-
 // The chance that the report tells the truth, as a fraction: that the code is the true cell
 // (constant; dense and square), lies in its band (banded), or is a set that holds it (subset).
 // For dense matrices the largest over the true cells.

@@ -4,7 +4,7 @@
 // are what the collector sees anyway. True answers and the random bytes are never kept. The text is
 // kept before it is first sent and sent again as it is, so that no retry draws a second time.
 
-import { randomBytes } from "./randomize.js";
+import { hex, randomBytes } from "./randomize.js";
 
 const NAME = "mdrr";
 
@@ -54,15 +54,6 @@ export const limit = {
   read: () => localStorage.getItem(`${NAME}.limit`) ?? "",
   write: (text) => localStorage.setItem(`${NAME}.limit`, text),
 };
-
-function hex(bytes) {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-// SHA-256 of a text, as hexadecimal digits.
-export async function hash(text) {
-  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-}
 
 // 128 random bits that name the answer, so that sending twice counts once.
 export function newId() {
