@@ -12,30 +12,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-from mdrr.batches import (
-    as_reader,
-    column_names,
-    each_batch,
-    in_batches,
-    is_polars,
-    is_reader,
-    is_relation,
-)
+from mdrr.batches import as_reader, each_batch, in_batches, is_reader, outline, read_frame
 from mdrr.columns import BACKENDS, is_spark, require
 from mdrr.cores import threads
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import (
-    ABSENT,
-    as_arrow,
-    dictionary_kinds,
-    encode_column,
-    is_coded,
-    read_frame,
-    wrap,
-)
-from mdrr.polars_columns import labelled
+from mdrr.labels import ABSENT, as_arrow, encode_column, is_coded, labelled
 from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
 from mdrr.report_frames import (
     FINGERPRINT,
@@ -44,6 +27,7 @@ from mdrr.report_frames import (
     report_columns,
     report_names,
     report_table,
+    stated_fingerprint,
     text_columns,
 )
 from mdrr.response import Report
@@ -104,29 +88,29 @@ def randomize(
         from mdrr import spark
 
         return spark.randomize(people, design, source)
-    people = people if is_reader(people) else wrap(people)
-    domain, streamed = design.domain, in_batches(people, design.domain.names)
-    kinds, polars = dictionary_kinds(people), is_polars(people)
+    seen, names = outline(people), design.domain.names
+    library, kinds = seen.implementation, _dictionaries(seen)
+    streamed = in_batches(people, names)
     # Text of a relation is text again, and small until then.
-    dictionaries = kinds.keys() | (text_columns(design) if is_relation(people) else ())
+    dictionaries = kinds.keys() | (text_columns(design) if library.is_duckdb() else ())
 
     def reported(frame: Any) -> Any:
-        codes = _encoded(*read_frame(frame, domain.names, kinds), domain)
+        codes = _encoded(*read_frame(frame, names), design.domain)
         reports = randomize_codes(codes, design, source)
-        if polars:
+        if library.is_polars():
             return _polars(reports, design, kinds)
         return report_table(reports, design, dictionaries)
 
     if streamed is None:
-        made = reported(people)
-        return made if polars else _like(people, made, design, keep_index)
+        made = reported(seen)
+        return _pandas(made, seen, keep_index) if library.is_pandas() else made
     parts = each_batch(streamed, reported)
     if is_reader(people):
         return as_reader(parts)
-    if polars:
+    if library.is_polars():
         return require("polars", "frames").concat(parts).lazy()
     table = require("pyarrow", "frames").concat_tables(parts)
-    return _like(people, table, design, keep_index)
+    return require("duckdb", "duckdb").from_arrow(table) if library.is_duckdb() else table
 
 
 def tally(
@@ -185,19 +169,15 @@ def tally(
         from mdrr import spark
 
         return spark.tally(reports, design, keep=keep, sample=sample)
-    streamed = in_batches(reports, report_names(column_names(reports), design))
+    seen = outline(reports)
+    streamed = in_batches(reports, report_names(seen.columns, design))
     if streamed is not None:
         codes = each_batch(streamed, lambda batch: report_codes(batch, design))
         found = tally_batches(codes, design, keep=keep, sample=sample)
     else:
-        found = tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
-    return replace(found, library=_library(reports))
-
-
-def _library(frame: Any) -> str | None:
-    """The library of a frame, if `make_frame` can make frames of it."""
-    name = type(frame).__module__.partition(".")[0]
-    return name if name in BACKENDS else None
+        found = tally_codes(report_codes(seen, design), design, keep=keep, sample=sample)
+    library = seen.implementation.value
+    return replace(found, library=library if library in BACKENDS else None)
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
@@ -242,8 +222,16 @@ def _polars(reports: Reports, design: Design, kinds: Mapping[str, str]) -> Any:
     return require("polars", "frames").DataFrame(frame)
 
 
-def _pandas(table: Any) -> Any:
-    """A PyArrow table as a pandas frame; dictionaries as categoricals."""
+def _dictionaries(seen: Any) -> dict[str, str]:
+    """The columns that are dictionaries, of Polars either `"Enum"` or `"Categorical"`."""
+    own = seen.implementation.is_polars()  # narwhals would list all labels
+    schema = (seen.to_native() if own else seen).collect_schema()
+    kinds = {name: type(kind).__name__ for name, kind in schema.items()}
+    return {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
+
+
+def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
+    """A PyArrow table of reports as a pandas frame; dictionaries as categoricals."""
     pd, pa = require("pandas", "pandas"), require("pyarrow", "frames")
     # Whole numbers and booleans stay what they are where some people were not asked.
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
@@ -259,7 +247,11 @@ def _pandas(table: Any) -> Any:
 
     quick = all(map(pa.types.is_dictionary, table.schema.types))
     columns = _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
-    return pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
+    frame = pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
+    if keep_index:
+        frame.index = people.to_native().index
+    frame.attrs[FINGERPRINT] = stated_fingerprint(table)
+    return frame
 
 
 @lru_cache(maxsize=256)
@@ -274,16 +266,3 @@ def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool)
     if quick:
         return [work(column) for column in columns]
     return list(threads().map(work, columns))
-
-
-def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
-    """A PyArrow table as the kind of frame the people came in, which narwhals has wrapped."""
-    if is_relation(people):
-        return require("duckdb", "duckdb").from_arrow(table)
-    if not people.implementation.is_pandas():
-        return table
-    frame = _pandas(table)
-    if keep_index:
-        frame.index = people.to_native().index
-    frame.attrs[FINGERPRINT] = design.fingerprint
-    return frame

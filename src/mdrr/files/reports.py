@@ -20,7 +20,6 @@ from mdrr.files.tables import (
     converted,
     file_format,
     parquet_metadata,
-    placed,
     read_codes,
     read_tables,
     sidecar,
@@ -64,6 +63,15 @@ def stated_fingerprint(path: str | Path) -> str | None:
         ) from None
 
 
+def check_stated(path: str | Path, design: Design) -> None:
+    """Refuse a file of reports that states another design."""
+    if (stated := stated_fingerprint(path)) is not None:
+        try:
+            check_fingerprint(stated, design)
+        except TallyError as error:
+            raise error.inside(repr(str(path))) from None
+
+
 def read_reports(
     path: str | Path, design: Design, on_progress: OnProgress | None = None
 ) -> Iterator[Reports]:
@@ -73,9 +81,7 @@ def read_reports(
     `{"design": …, "questionnaire": …, "codes": […]}` per person; all but Parquet also zipped (.gz).
     "-" is CSV on stdin. A file that states another design is refused.
     """
-    if (stated := stated_fingerprint(path)) is not None:
-        with placed(path, 0):
-            check_fingerprint(stated, design)
+    check_stated(path, design)
     if file_format(path) == "jsonl":
         yield from _read_lines(path, design, on_progress)
         return

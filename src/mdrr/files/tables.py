@@ -7,20 +7,18 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event, Semaphore, Thread
+from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
-from mdrr.batches import ROWS
+from mdrr.batches import ROWS, each_batch, need_columns
 from mdrr.columns import require
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
 from mdrr.files.whole import whole, write_text
 from mdrr.frames import encode
-from mdrr.labels import need_columns, typed_column
+from mdrr.labels import typed_column
 from mdrr.randomizer import Codes
 
 T = TypeVar("T")
@@ -56,72 +54,49 @@ def file_format(path: str | Path) -> str:
     return _FORMATS[Path(name).suffix]
 
 
-@contextmanager
-def placed(path: str | Path, before: int) -> Iterator[None]:
-    """Errors about data name the file and, where it is known, the row.
-
-    `before` rows of the file come before those at hand; the first of CSV is its header.
-    """
-    try:
-        yield
-    except MdrrError as error:
-        raise error.inside(repr(str(path)), before) from None
-
-
 def ahead(chunks: Iterator[T]) -> Iterator[T]:
     """The same chunks, each read while the one before is worked on.
 
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    read: SimpleQueue[Future[T | None]] = SimpleQueue()
-    room, left = Semaphore(1), Event()
 
-    def reader() -> None:
-        done = False
-        while not done:
-            room.acquire()
-            if left.is_set():
-                return
-            waiting: Future[T | None] = Future()
+    def start() -> Future[T | None]:
+        waiting: Future[T | None] = Future()
+
+        def read() -> None:
             try:
                 waiting.set_result(next(chunks, None))
-                done = waiting.result() is None
             except BaseException as error:  # whoever waits is told
                 waiting.set_exception(error)
-                done = True
-            read.put(waiting)
 
-    # A daemon: whoever is told to stop does not wait for a file that never ends.
-    Thread(target=reader, name="mdrr-reader", daemon=True).start()
-    try:
-        while (chunk := read.get().result()) is not None:
-            room.release()
-            yield chunk
-    finally:
-        left.set()
-        room.release()
+        # A daemon: whoever is told to stop does not wait for a file that never ends.
+        Thread(target=read, name="mdrr-reader", daemon=True).start()
+        return waiting
+
+    waiting = start()
+    while (chunk := waiting.result()) is not None:
+        waiting = start()
+        yield chunk
 
 
 def converted(path: str | Path, tables: Iterable[Any], convert: Callable[[Any], T]) -> Iterator[T]:
     """What is made of each of a file's tables; an error about data names the file and the row."""
     before = 0 if file_format(path) == "parquet" else 1  # a row of CSV names the columns
-    for table in tables:
-        with placed(path, before):
-            made = convert(table)
-        yield made
-        before += table.num_rows
+    return each_batch(tables, convert, repr(str(path)), before)
 
 
 def read_codes(
     path: str | Path, domain: Domain, on_progress: OnProgress | None = None
 ) -> Iterator[list[Codes]]:
-    """True records as codes, chunk by chunk: an array per attribute, for `randomize_codes`."""
+    """True records as codes, chunk by chunk, ready for `mdrr.randomize_codes`."""
     tables = read_people(path, domain, on_progress)
     return ahead(converted(path, tables, lambda table: encode(table, domain)))
 
 
-def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
+def read_people(
+    path: str | Path, domain: Domain, on_progress: OnProgress | None = None
+) -> Iterator[Any]:
     """True records as PyArrow tables, chunk by chunk, ready for `mdrr.randomize`.
 
     The file is CSV (also .csv.gz, .tsv, or "-" for CSV on stdin) or Parquet with a column per
@@ -141,16 +116,19 @@ def read_tables(
     if kind == "jsonl":
         raise MdrrError(f"{str(path)!r}: JSON Lines hold reports, not labels. Give CSV or Parquet")
     names = [*others, *(attribute.name for attribute in attributes)]
-    source = _parquet(path, names) if kind == "parquet" else _csv(path, names, attributes)
-    rows = 0
-    for table, share in source:
-        rows += table.num_rows
-        if table.num_rows:
-            yield table
-        if on_progress is not None:
-            on_progress(share)
-    if not rows:
-        raise SchemaError(f"{str(path)!r} has no rows: there is nobody to read")
+    told = on_progress or (lambda _: None)
+    if kind == "parquet":
+        return converted(path, _parquet(path, names, told), lambda table: table)
+
+    def typed(table: Any) -> Any:
+        for attribute in attributes:
+            at = table.schema.get_field_index(attribute.name)
+            column = typed_column(table.column(at), attribute)
+            table = table.set_column(at, attribute.name, column)
+        return table
+
+    empty = any(label == "" for a in attributes for label in a.categories)
+    return converted(path, _csv(path, names, empty, told), typed)
 
 
 def sidecar(path: str | Path) -> Path:
@@ -217,7 +195,7 @@ def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
         raise SchemaError(f"{str(path)!r} is not a Parquet file, or is not whole") from None
 
 
-def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
+def _parquet(path: str | Path, names: list[str], told: OnProgress) -> Iterator[Any]:
     pa = require("pyarrow", "frames")
     schema = _parquet_file(path, []).schema_arrow
     need_columns(repr(str(path)), schema.names, names)
@@ -225,8 +203,9 @@ def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
     file, done = _parquet_file(path, texts), 0
     try:
         for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            yield pa.Table.from_batches([batch])
             done += batch.num_rows
-            yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
+            told(done / file.metadata.num_rows)
     except (pa.ArrowInvalid, OSError):
         raise SchemaError(f"{str(path)!r} cannot be read to its end; it may be damaged") from None
 
@@ -237,9 +216,8 @@ def _is_text(kind: Any) -> bool:
     return any(is_kind(kind) for is_kind in known)
 
 
-def _csv(
-    path: str | Path, names: list[str], attributes: Sequence[Attribute]
-) -> Iterator[tuple[Any, float]]:
+def _csv(path: str | Path, names: list[str], empty: bool, told: OnProgress) -> Iterator[Any]:
+    """Tables of texts. Quoted cells without one are null unless an empty text is a label."""
     pa, arrow_csv = require("pyarrow", "frames"), require("pyarrow.csv", "frames")
     delimiter = "\t" if file_format(path) == "tsv" else ","
     trouble: list[str] = []
@@ -250,15 +228,6 @@ def _csv(
         trouble.append(f"{which} has {row.actual_columns} cells instead of {row.expected_columns}")
         return "error"
 
-    def typed(batch: Any) -> Any:
-        table = pa.Table.from_batches([batch])
-        for attribute in attributes:
-            at = table.schema.get_field_index(attribute.name)
-            column = typed_column(table.column(at), attribute)
-            table = table.set_column(at, attribute.name, column)
-        return table
-
-    empty = any(label == "" for a in attributes for label in a.categories)
     convert = arrow_csv.ConvertOptions(
         include_columns=names,
         column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
@@ -279,8 +248,9 @@ def _csv(
                 ),
                 convert,
             )
-            for table in converted(path, reader, typed):
-                yield table, share()
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+                told(share())
         except pa.ArrowInvalid as error:
             if trouble:
                 raise SchemaError(f"{str(path)!r}: {trouble[0]}") from None

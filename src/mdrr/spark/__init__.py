@@ -17,10 +17,11 @@ from functools import partial, reduce
 from operator import add
 from typing import Any
 
+from mdrr.batches import need_columns
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import MdrrError, SchemaError
-from mdrr.labels import label_type, need_columns
+from mdrr.labels import label_type
 from mdrr.report_frames import FINGERPRINT, report_columns
 from mdrr.source import Source, SystemSource
 from mdrr.spark.away import Held, Here, mapped, plainly, quoted, session_of

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from mdrr import errors
+from mdrr.batches import need_columns
 from mdrr.columns import require
 from mdrr.design import QUESTIONNAIRE, Design
 from mdrr.errors import MdrrError, SchemaError, TallyError
 from mdrr.groups import most_codes
-from mdrr.labels import need_columns
 from mdrr.matrix import Array
 from mdrr.report_frames import FINGERPRINT, report_columns
 from mdrr.response import check_fingerprint
