@@ -37,7 +37,6 @@ ORDER = (
     "increments",
     "randomizer",
     "counting",
-    "burt",
     "sums",
     "groups",
     "tallies",

@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.burt import burt_tables
-from mdrr.counting import Integers, by_address, counted, distinct_rows, typed
+from mdrr.counting import Integers, burt_tables, by_address, counted, distinct_rows, typed
 from mdrr.design import Questionnaire
 from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
 from mdrr.matrix import Array, Public

@@ -23,8 +23,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.burt import burt_tables
-from mdrr.counting import Integers, typed
+from mdrr.counting import Integers, burt_tables, typed
 from mdrr.errors import TallyError
 from mdrr.randomizer import Codes
 

@@ -15,8 +15,15 @@ from mdrr.batches import ROWS, each_batch, need_columns
 from mdrr.columns import require
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
-from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
-from mdrr.files.whole import whole, write_text
+from mdrr.files.streams import (
+    STDIN,
+    Rejoined,
+    opened,
+    refuse_zipped,
+    write_text,
+    written,
+    zipped,
+)
 from mdrr.frames import encode
 from mdrr.labels import typed_column
 from mdrr.randomizer import Codes
@@ -148,7 +155,7 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, fingerprint: str | 
             f"{str(path)!r}: tables are written as .csv, .tsv (also .csv.gz, .tsv.gz) or .parquet"
         )
     rows, writer = 0, None
-    with whole(path) as beside, beside.open("wb") as raw, zipping(raw, path) as out:
+    with written(path) as out:
         try:
             for table in tables:
                 if writer is None:

@@ -13,7 +13,7 @@ from typing import Any
 from mdrr.columns import require
 from mdrr.design import Design
 from mdrr.errors import MdrrError, TallyError
-from mdrr.files.whole import whole, write_text
+from mdrr.files.streams import whole, write_text
 from mdrr.groups import parts_of
 from mdrr.response import check_fingerprint
 from mdrr.tallies import FORMATS, Tally, tally_of_parts

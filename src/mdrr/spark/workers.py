@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +12,6 @@ import numpy as np
 
 from mdrr.columns import require
 from mdrr.design import Design
-from mdrr.errors import MdrrError
 from mdrr.groups import Group
 from mdrr.labels import encode_column, typed_column
 from mdrr.matrix import Array
@@ -49,8 +47,7 @@ def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator
 def randomized(design: Design, batches: Iterable[Any]) -> Iterator[Any]:
     """What the people of some batches send."""
     for table in _tables(batches):
-        with _without_row():
-            codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
+        codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
         yield from report_table(randomize_codes(codes, design), design).to_batches()
 
 
@@ -60,7 +57,7 @@ def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iter
     written = [a for a in report_columns(design).values() if a is not None and text]
     for table in _tables(batches):
         times = table[TIMES].to_numpy()
-        with _without_row(), reported_labels():
+        with reported_labels():
             for a in written:
                 at = table.schema.get_field_index(a.name)
                 column = typed_column(table.column(at).dictionary_encode(), a)
@@ -80,8 +77,7 @@ def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any
     """Reports and their weights."""
     pa = require("pyarrow", "frames")
     for table in _tables(batches):
-        with _without_row():
-            (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
+        (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
         weights = pa.array(factors.weights(batch.codes))
         yield from table.append_column(column, weights).to_batches()
 
@@ -147,12 +143,3 @@ def _part(table: Any, design: Design) -> Tally:
         typed = [c.astype(smallest_unsigned(size)) for c, size in zip(codes, sizes, strict=True)]
         groups.append(Group(tuple(typed), times, tuple(sizes)))
     return Tally(design.fingerprint, tuple(groups))
-
-
-@contextmanager
-def _without_row() -> Iterator[None]:
-    """A row's number within a batch tells nobody where it is."""
-    try:
-        yield
-    except MdrrError as error:
-        raise type(error)(error.args[0]) from None
