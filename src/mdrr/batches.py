@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mdrr.columns import require
+from mdrr.columns import nw, pa
 from mdrr.domain import known
 from mdrr.errors import MdrrError, SchemaError
 
@@ -30,7 +30,6 @@ def is_reader(frame: Any) -> bool:
 
 def wrap(frame: Any) -> Any:
     """A frame as narwhals sees it, or an error when it sees none."""
-    nw = require("narwhals", "frames")
     try:
         return nw.from_native(frame)
     except TypeError:
@@ -70,7 +69,7 @@ def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any]
     wrapped = wrap(frame)
     names = wrapped.columns if wanted is None else list(wanted)
     need_columns("the frame", wrapped.columns, names)
-    if isinstance(wrapped, require("narwhals", "frames").LazyFrame):
+    if isinstance(wrapped, nw.LazyFrame):
         wrapped = wrapped.select(*names).collect()
     held = wrapped.to_native()
     if len(held) == 0:
@@ -81,12 +80,12 @@ def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any]
 def in_batches(frame: Any, wanted: Sequence[str]) -> Iterator[Any] | None:
     """The wanted columns of a stream as frames in memory; None if the frame is in memory itself."""
     wrapped = outline(frame)
-    lazy = isinstance(wrapped, require("narwhals", "frames").LazyFrame)
+    lazy = isinstance(wrapped, nw.LazyFrame)
     if not (lazy or is_reader(frame)):
         return None
     need_columns("the frame", wrapped.columns, wanted)
     if is_reader(frame):
-        table = require("pyarrow", "frames").Table
+        table = pa.Table
         return (table.from_batches([batch]).select(wanted) for batch in frame)
     native = wrapped.select(*wanted).to_native()
     if wrapped.implementation.is_duckdb():
@@ -121,7 +120,6 @@ def each_batch(
 
 def as_reader(tables: Iterator[Any]) -> Any:
     """PyArrow tables of one schema as an Arrow reader, made as it is read."""
-    pa = require("pyarrow", "frames")
     first = next(tables)
     batches = (batch for table in chain([first], tables) for batch in table.to_batches())
     return pa.RecordBatchReader.from_batches(first.schema, batches)

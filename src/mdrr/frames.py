@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from mdrr.batches import as_reader, each_batch, in_batches, is_reader, outline, read_frame
-from mdrr.columns import BACKENDS, is_spark, require
+from mdrr.columns import BACKENDS, is_spark, pa, pd, pl, require
 from mdrr.cores import threads
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
@@ -108,8 +108,8 @@ def randomize(
     if is_reader(people):
         return as_reader(parts)
     if library.is_polars():
-        return require("polars", "frames").concat(parts).lazy()
-    table = require("pyarrow", "frames").concat_tables(parts)
+        return pl.concat(parts).lazy()
+    table = pa.concat_tables(parts)
     return require("duckdb", "duckdb").from_arrow(table) if library.is_duckdb() else table
 
 
@@ -219,7 +219,7 @@ def _polars(reports: Reports, design: Design, kinds: Mapping[str, str]) -> Any:
 
     wanted = list(report_columns(design).items())
     frame = _side_by_side(series, wanted, reports.n <= AT_ONCE)
-    return require("polars", "frames").DataFrame(frame)
+    return pl.DataFrame(frame)
 
 
 def _dictionaries(seen: Any) -> dict[str, str]:
@@ -232,7 +232,6 @@ def _dictionaries(seen: Any) -> dict[str, str]:
 
 def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
     """A PyArrow table of reports as a pandas frame; dictionaries as categoricals."""
-    pd, pa = require("pandas", "pandas"), require("pyarrow", "frames")
     # Whole numbers and booleans stay what they are where some people were not asked.
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 
@@ -257,8 +256,8 @@ def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
 @lru_cache(maxsize=256)
 def _category_type(words: tuple[Any, ...], kind: Any) -> Any:
     """The type of a pandas categorical, which takes longer to make than its column."""
-    labels = require("pyarrow", "frames").array(words, kind).to_pandas()
-    return require("pandas", "pandas").CategoricalDtype(labels)
+    labels = pa.array(words, kind).to_pandas()
+    return pd.CategoricalDtype(labels)
 
 
 def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool) -> list[T]:

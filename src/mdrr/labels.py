@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from mdrr.columns import require
+from mdrr.columns import Extra, pa, pl
 from mdrr.counting import recoded
 from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
 from mdrr.randomizer import Codes, smallest_unsigned
+
+compute = Extra("pyarrow.compute", "frames")
 
 _FEW_WORDS = 2**8
 """The most labels of a dictionary whose codes are kept."""
@@ -49,12 +51,17 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     if (found := categorical_codes(column, attribute)) is not None:
         return found
     arrow = as_arrow(column, attribute.name)
-    if (taken := _as_they_are(arrow, attribute)) is not None:
-        return taken
-    if attribute.kind == "numeric" and is_number(arrow.type):
+    if pa.types.is_dictionary(arrow.type):
+        codes = _by_word(arrow, attribute)
+    elif attribute.kind == "numeric" and is_number(arrow.type):
         codes = _binned(arrow, attribute)
     else:
-        codes = _looked_up(arrow, attribute)
+        codes = _positions(arrow, attribute)
+    if codes.dtype.kind == "u":
+        return codes
+    if (unknown := codes == _UNKNOWN).any():
+        row = int(unknown.argmax())
+        raise attribute.no_category(arrow[row].as_py(), row)
     if nulls:
         return codes
     absent = codes == ABSENT
@@ -69,38 +76,24 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     return codes.astype(smallest_unsigned(attribute.size))
 
 
-def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
-    """A dictionary's codes without a look at any row, if all of them are labels of the attribute.
+def _by_word(arrow: Any, attribute: Attribute) -> Codes:
+    """The codes of a dictionary, unsigned if all rows have labels of the attribute.
 
-    Where its labels come first and in order, these are the column's own codes, not a copy.
+    It may list labels that no row has: they are nobody's answer, and no error. Where those of the
+    attribute come first and in order, these are the column's own codes, not a copy.
     """
-    if arrow.null_count or not require("pyarrow", "frames").types.is_dictionary(arrow.type):
-        return None
     words, size = arrow.dictionary, attribute.size
     by_word, kind = _word_positions(words, attribute), smallest_unsigned(size)
-    indices = arrow.indices.to_numpy(zero_copy_only=False)
-    if np.array_equal(by_word, np.arange(len(words))):
-        same = indices.dtype.itemsize == kind.itemsize
-        return np.asarray(indices.view(kind) if same else indices.astype(kind))
-    by_word = np.where(by_word < 0, size, by_word).astype(smallest_unsigned(size + 1))
-    return recoded(indices, by_word, size)
-
-
-def _looked_up(arrow: Any, attribute: Attribute) -> Codes:
-    """Codes by label: −1 for null, an error for a label that some row has and the domain lacks."""
-    if require("pyarrow", "frames").types.is_dictionary(arrow.type):
-        words = arrow.dictionary
-        indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        by_word = np.append(_word_positions(words, attribute), _signed(attribute)(ABSENT))
-        codes = np.asarray(by_word[indices])
-        # A dictionary may list labels that no row has: they are nobody's answer, and no error.
-    else:
-        codes = _positions(arrow, attribute)
-    unknown = np.flatnonzero(codes == _UNKNOWN)
-    if len(unknown):
-        row = int(unknown[0])
-        raise attribute.no_category(arrow[row].as_py(), row)
-    return codes
+    if not arrow.null_count:
+        indices = arrow.indices.to_numpy(zero_copy_only=False)
+        if np.array_equal(by_word, np.arange(len(words))):
+            same = indices.dtype.itemsize == kind.itemsize
+            return np.asarray(indices.view(kind) if same else indices.astype(kind))
+        table = np.where(by_word < 0, size, by_word).astype(smallest_unsigned(size + 1))
+        if (found := recoded(indices, table, size)) is not None:
+            return found
+    indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(by_word, by_word.dtype.type(ABSENT))[indices])
 
 
 def _word_positions(words: Any, attribute: Attribute) -> Codes:
@@ -114,11 +107,11 @@ def _word_positions(words: Any, attribute: Attribute) -> Codes:
 
 @lru_cache(maxsize=1024)
 def _kept_positions(words: tuple[Any, ...], kind: Any, attribute: Attribute, _: str) -> Codes:
-    return _positions(require("pyarrow", "frames").array(words, kind), attribute)
+    return _positions(pa.array(words, kind), attribute)
 
 
 def _positions(labels: Any, attribute: Attribute) -> Codes:
-    pa, compute = require("pyarrow", "frames"), require("pyarrow.compute", "frames")
+    """The code of each label, in a signed type: −1 for null, −2 for what the attribute lacks."""
     labels = _comparable(labels, attribute)
     categories: list[Any] = list(attribute.categories)
     if pa.types.is_integer(labels.type):  # a category that the column cannot hold is no value
@@ -133,7 +126,6 @@ def _positions(labels: Any, attribute: Attribute) -> Codes:
 
 def _comparable(arrow: Any, attribute: Attribute) -> Any:
     """The column in a type whose values compare with the attribute's labels."""
-    pa = require("pyarrow", "frames")
     types, kind = pa.types, type(attribute.categories[0])
     if types.is_null(arrow.type):
         return arrow.cast(label_type(attribute))
@@ -226,7 +218,6 @@ def decode_column(codes: Codes, attribute: Attribute, *, dictionary: bool = Fals
     >>> decode_column(np.array([1, -1]), Attribute("smokes", ("no", "yes"))).to_pylist()
     ['yes', None]
     """
-    pa = require("pyarrow", "frames")
     values = pa.array(list(attribute.categories), label_type(attribute))
     absent = codes < 0 if codes.dtype.kind == "i" and codes.min(initial=0) < 0 else None
     signed = np.min_scalar_type(-attribute.size)  # of others pandas makes no categorical
@@ -242,7 +233,6 @@ def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | N
 
     `kind` is `"Enum"` or `"Categorical"` if text is to be one. An Enum has the attribute's labels.
     """
-    pl = require("polars", "frames")
     places = pl.Series(codes)
     if codes.dtype.kind == "i":
         places = places.cast(pl.UInt32 if attribute else pl.UInt64, strict=False)
@@ -259,13 +249,11 @@ def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | N
 @lru_cache(maxsize=256)
 def _enum(words: tuple[str, ...]) -> Any:
     """The words as an Enum of themselves, which takes longer to make than a short column."""
-    pl = require("polars", "frames")
     return pl.Series(words, dtype=pl.Enum(words))
 
 
 def label_type(attribute: Attribute) -> Any:
     """The Arrow type of an attribute's labels."""
-    pa = require("pyarrow", "frames")
     kind = type(attribute.categories[0])
     return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
 
@@ -277,7 +265,6 @@ def typed_column(column: Any, attribute: Attribute) -> Any:
     attribute's texts are its bins' labels, or else numbers. Each spelling is read once, however
     many people wrote it.
     """
-    pa = require("pyarrow", "frames")
     arrow = as_arrow(column, attribute.name)
     words = arrow.dictionary.to_pylist()
 
@@ -336,7 +323,6 @@ def _float(text: str) -> float | None:
 
 def as_arrow(column: Any, name: str) -> Any:
     """A column as one contiguous PyArrow array."""
-    pa = require("pyarrow", "frames")
     try:
         arrow = _arrow_of(column, pa)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -363,7 +349,7 @@ def _arrow_of(column: Any, pa: Any) -> Any:
 
 def is_number(kind: Any) -> bool:
     """Whether an Arrow type holds numbers."""
-    types = require("pyarrow", "frames").types
+    types: Any = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 

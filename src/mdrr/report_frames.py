@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.batches import read_frame, wrap
-from mdrr.columns import require
+from mdrr.columns import pa
 from mdrr.counting import typed
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
@@ -91,7 +91,6 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
 
     The columns named in `dictionaries` are dictionaries, which hold every label once.
     """
-    pa = require("pyarrow", "frames")
     wanted = report_columns(design)
     columns = report_arrays(reports, design)
     fields = {
@@ -151,7 +150,6 @@ def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
         return encode_column(column, attribute, nulls=True)
     arrow = as_arrow(column, name)
     if attribute is None:
-        pa = require("pyarrow", "frames")
         if pa.types.is_dictionary(arrow.type):
             arrow = arrow.dictionary_decode()
         try:

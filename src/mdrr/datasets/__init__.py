@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Literal, TypeAlias
 
-from mdrr.columns import BACKENDS, require
+from mdrr.columns import BACKENDS, Extra, pa, pl, require
 from mdrr.domain import Attribute, Domain, known
 from mdrr.errors import SchemaError
 from mdrr.survey import Survey
+
+parquet = Extra("pyarrow.parquet", "frames")
 
 __all__ = ["adult", "adult_domain", "adult_survey", "ADULT", "PAPER"]
 
@@ -116,7 +118,7 @@ def adult(part: Part = "train", *, columns: Columns = "paper", backend: Backend 
         raise SchemaError(f"there is no backend {backend!r}. Known: {known(BACKENDS)}")
     table = _read(PARTS[part], _names(columns))
     if backend == "polars":
-        return require("polars", "frames").from_arrow(table)
+        return pl.from_arrow(table)
     if backend == "pandas":
         require("pandas", "pandas")
         return table.to_pandas()
@@ -137,7 +139,6 @@ def _names(columns: Columns) -> tuple[str, ...]:
 
 def _read(parts: Sequence[str], names: Sequence[str]) -> Any:
     """Read the columns as a PyArrow table, integers with 64 bits so that sums do not overflow."""
-    pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
     tables = []
     for part in parts:
         file = resources.files("mdrr.datasets") / f"adult-{part}.parquet"

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
 from mdrr.batches import ROWS, each_batch, need_columns
-from mdrr.columns import require
+from mdrr.columns import Extra, pa
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
 from mdrr.files.streams import (
@@ -28,6 +28,9 @@ from mdrr.frames import encode
 from mdrr.labels import typed_column
 from mdrr.randomizer import Codes
 
+parquet = Extra("pyarrow.parquet", "frames")
+arrow_csv = Extra("pyarrow.csv", "frames")
+
 T = TypeVar("T")
 
 OnProgress: TypeAlias = Callable[[float], None]
@@ -35,6 +38,8 @@ OnProgress: TypeAlias = Callable[[float], None]
 
 _BLOCK = 1 << 23
 _FIRST = 1 << 20
+_TEXT = ("string", "large_string", "string_view")
+"""Arrow's types of text."""
 _FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -181,20 +186,17 @@ def parquet_metadata(path: str | Path) -> dict[bytes, bytes]:
 
 def _writer(out: Any, kind: str, schema: Any) -> Any:
     if kind == "parquet":
-        pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
         # Dictionaries are written as what they hold: other programs read plain text.
         plain = not any(pa.types.is_dictionary(field.type) for field in schema)
         writer = parquet.ParquetWriter(out, schema, compression="zstd", store_schema=plain)
         if not plain and schema.metadata:
             writer.add_key_value_metadata(schema.metadata)
         return writer
-    arrow_csv = require("pyarrow.csv", "frames")
     options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
     return arrow_csv.CSVWriter(out, schema, write_options=options)
 
 
 def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
-    pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
     Path(path).open("rb").close()  # a missing file is an OSError that names it
     try:
         return parquet.ParquetFile(path, read_dictionary=as_dictionary)
@@ -203,10 +205,9 @@ def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
 
 
 def _parquet(path: str | Path, names: list[str], told: OnProgress) -> Iterator[Any]:
-    pa = require("pyarrow", "frames")
     schema = _parquet_file(path, []).schema_arrow
     need_columns(repr(str(path)), schema.names, names)
-    texts = [n for n in names if _is_text(schema.field(n).type)]
+    texts = [n for n in names if str(schema.field(n).type) in _TEXT]
     file, done = _parquet_file(path, texts), 0
     try:
         for batch in file.iter_batches(batch_size=ROWS, columns=names):
@@ -217,15 +218,8 @@ def _parquet(path: str | Path, names: list[str], told: OnProgress) -> Iterator[A
         raise SchemaError(f"{str(path)!r} cannot be read to its end; it may be damaged") from None
 
 
-def _is_text(kind: Any) -> bool:
-    types = require("pyarrow", "frames").types
-    known = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(is_kind(kind) for is_kind in known)
-
-
 def _csv(path: str | Path, names: list[str], empty: bool, told: OnProgress) -> Iterator[Any]:
     """Tables of texts. Quoted cells without one are null unless an empty text is a label."""
-    pa, arrow_csv = require("pyarrow", "frames"), require("pyarrow.csv", "frames")
     delimiter = "\t" if file_format(path) == "tsv" else ","
     trouble: list[str] = []
 

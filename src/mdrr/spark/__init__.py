@@ -25,7 +25,7 @@ import numpy as np
 
 from mdrr import errors
 from mdrr.batches import need_columns
-from mdrr.columns import require
+from mdrr.columns import Extra
 from mdrr.design import QUESTIONNAIRE, Design
 from mdrr.errors import MdrrError, SchemaError, TallyError
 from mdrr.groups import most_codes
@@ -38,6 +38,11 @@ from mdrr.spark import workers
 from mdrr.spark.workers import PART, TIMES, OnBatches, Work
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally
+
+functions = Extra("pyspark.sql.functions", "spark")
+types = Extra("pyspark.sql.types", "spark")
+exceptions = Extra("pyspark.errors", "spark")
+sql = Extra("pyspark.sql", "spark")
 
 _MOST_BROUGHT = 1 << 27
 """The most codes of distinct reports that are brought to the driver if no sums can be kept."""
@@ -103,7 +108,6 @@ def tally_files(paths: Sequence[str], design: Design, *, keep: Keep = "auto") ->
 
     The session is the active one, or one that Spark's own settings describe.
     """
-    sql, exceptions = require("pyspark.sql", "spark"), require("pyspark.errors", "spark")
     try:
         session = sql.SparkSession.builder.appName("mdrr").getOrCreate()
     except exceptions.PySparkRuntimeError:
@@ -137,7 +141,6 @@ def weigh(reports: Any, design: Design, column: str, **options: Any) -> Any:
     """
     from mdrr.estimation.adjust import adjust_away  # which workers need not load
 
-    types = require("pyspark.sql.types", "spark")
     if column in reports.columns:
         raise SchemaError(
             f"the reports have a column {column!r} already; choose another name with column=…"
@@ -152,7 +155,6 @@ def weigh(reports: Any, design: Design, column: str, **options: Any) -> Any:
 
 def _report_schema(design: Design) -> Any:
     """The Spark schema of reports; every column states the design's fingerprint."""
-    types = require("pyspark.sql.types", "spark")
     kinds = {"string": types.StringType(), "int64": types.LongType(), "bool": types.BooleanType()}
     stated = {FINGERPRINT: design.fingerprint}
     return types.StructType(
@@ -180,7 +182,6 @@ class Held:
     @classmethod
     def of(cls, reports: Any, design: Design, keep: Keep = "auto", *, text: bool = False) -> Held:
         """The reports of a Spark frame, the distinct ones by Spark's own aggregation."""
-        functions = require("pyspark.sql.functions", "spark")
         _session_of(reports)
         wanted = report_columns(design)
         need_columns("the frame", reports.columns, wanted)
@@ -262,7 +263,6 @@ class Held:
 
 def _are_many(reports: Any, design: Design, keep: Keep) -> bool:
     """Whether sums are kept. Spark is asked how many distinct reports there are, if it matters."""
-    functions = require("pyspark.sql.functions", "spark")
     limits = {
         q: most / len(sizes)
         for q, (questionnaire, sizes) in enumerate(
@@ -304,7 +304,6 @@ def _quoted(name: str) -> str:
 @contextmanager
 def _plainly() -> Iterator[None]:
     """Errors of ours that workers met, without the traces around them."""
-    exceptions = require("pyspark.errors", "spark")
     try:
         yield
     except exceptions.PySparkException as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mdrr.columns import require
+from mdrr.columns import pa
 from mdrr.design import Design
 from mdrr.groups import Group
 from mdrr.labels import encode_column, typed_column
@@ -40,7 +40,6 @@ _ROWS = 1 << 16
 
 def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator[Any]:
     """Some work on batches whose columns get their names back."""
-    pa = require("pyarrow", "frames")
     return work(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
 
 
@@ -53,7 +52,6 @@ def randomized(design: Design, batches: Iterable[Any]) -> Iterator[Any]:
 
 def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iterator[Any]:
     """Distinct reports of labels as codes."""
-    pa = require("pyarrow", "frames")
     written = [a for a in report_columns(design).values() if a is not None and text]
     for table in _tables(batches):
         times = table[TIMES].to_numpy()
@@ -75,7 +73,6 @@ def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iter
 
 def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any]) -> Iterator[Any]:
     """Reports and their weights."""
-    pa = require("pyarrow", "frames")
     for table in _tables(batches):
         (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
         weights = pa.array(factors.weights(batch.codes))
@@ -103,13 +100,11 @@ def _total(parts: Iterable[Any]) -> Iterator[Any]:
     """Arrays or tallies added up, as a batch of one row; no batch if there are none."""
     listed = list(parts)
     if listed:
-        pa = require("pyarrow", "frames")
         yield pa.RecordBatch.from_pydict({PART: [pickle.dumps(reduce(add, listed))]})
 
 
 def _tables(batches: Iterable[Any], rows: int = _ROWS) -> Iterator[Any]:
     """Batches as larger tables."""
-    pa = require("pyarrow", "frames")
     kept: list[Any] = []
     for batch in batches:
         if batch.num_rows:
