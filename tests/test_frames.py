@@ -208,8 +208,9 @@ def test_what_is_not_a_frame_is_refused(thing):
         encode(thing, MIXED)
 
 
-def test_a_column_of_several_types_is_refused():
-    frame = pd.DataFrame({"size": ["s", 3]})
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_a_column_of_several_types_is_refused(kind):
+    frame = pd.DataFrame({"size": pd.Series(["s", 3], dtype=kind)})
     with pytest.raises(SchemaError, match="'size' mixes values of different types"):
         encode(frame, Domain((Attribute("size", ("s", "m")),)))
 

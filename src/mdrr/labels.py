@@ -9,6 +9,7 @@ looked up, in a table that is made of the attribute's labels.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -191,25 +192,16 @@ def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
     labels: Any = getattr(kind, "categories", None)
     if not hasattr(labels, "__getitem__") or column.null_count():  # older versions list no labels
         return None
-    place_of = {code: _place(word, labels) for code, word in enumerate(attribute.categories)}
-    code_of = {place: code for code, place in place_of.items() if place is not None}
+    code_of: dict[int, int] = {}
+    for code, word in enumerate(attribute.categories):
+        with suppress(KeyError):  # `word in labels` may never end
+            if (place := labels[word]) is not None:  # as older versions say of a word they lack
+                code_of[place] = code
     if not code_of or max(code_of) >= _MOST_PLACES:
         return None
     table = np.full(max(code_of) + 2, size, smallest_unsigned(size + 1))
     table[list(code_of)] = list(code_of.values())
     return recoded(column.to_physical().to_numpy(), table, size)
-
-
-def _place(word: Label, labels: Any) -> int | None:
-    """A word's number among Polars' labels, if it is one; `word in labels` may never end.
-
-    In older versions, labels say None of a word they lack, and iterating over them never ends.
-    """
-    try:
-        place: int | None = labels[word]
-    except KeyError:
-        return None
-    return place
 
 
 def decode_column(codes: Codes, attribute: Attribute, *, dictionary: bool = False) -> Any:
@@ -324,7 +316,16 @@ def _float(text: str) -> float | None:
 def as_arrow(column: Any, name: str) -> Any:
     """A column as one contiguous PyArrow array."""
     try:
-        arrow = _arrow_of(column, pa)
+        if isinstance(column, pa.Array | pa.ChunkedArray):
+            arrow = column
+        elif hasattr(type(column), "to_arrow"):  # a series of pandas has attributes by its index
+            arrow = column.to_arrow()
+        elif hasattr(column.array, "codes") and column.array.codes.min(initial=0) >= 0:
+            # Of a categorical of pandas with no nulls, no row need be looked at.
+            labels = pa.array(column.array.categories)
+            return pa.DictionaryArray.from_arrays(pa.array(column.array.codes), labels, safe=False)
+        else:
+            arrow = pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise SchemaError(
             f"the column {name!r} mixes values of different types. Convert it to one type first"
@@ -332,19 +333,6 @@ def as_arrow(column: Any, name: str) -> Any:
     if not isinstance(arrow, pa.ChunkedArray):
         return arrow
     return arrow.chunk(0) if arrow.num_chunks == 1 else arrow.combine_chunks()
-
-
-def _arrow_of(column: Any, pa: Any) -> Any:
-    """A column in Arrow's form; of a categorical of pandas with no nulls, no row is looked at."""
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        return column
-    if hasattr(type(column), "to_arrow"):  # a series of pandas has attributes by its index, too
-        return column.to_arrow()
-    codes = getattr(column.array, "codes", None)
-    if codes is None or codes.min(initial=0) < 0:
-        return pa.Array.from_pandas(column)
-    labels = pa.array(column.array.categories)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
 
 
 def is_number(kind: Any) -> bool:

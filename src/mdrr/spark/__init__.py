@@ -88,12 +88,12 @@ def tally(
     """Count the reports of a Spark frame: the distinct ones, by Spark's own aggregation, or sums.
 
     If sums are kept, the reports stay on the cluster, and the tally's `away` has them for the
-    latent class fit; `away.release()` lets them go. With `text`, labels of all
-    types are written out, as CSV has them.
+    latent class fit; `away.release()` lets them go. With `text`, labels of all types are written
+    out, as CSV has them.
     """
-    held = Held.of(reports, design, keep, text=text)
+    held = Held.of(reports, design, keep, sample, text)
     try:
-        found = held.tally(sample)
+        found = held.tally
     except BaseException:
         held.release()
         raise
@@ -145,8 +145,11 @@ def weigh(reports: Any, design: Design, column: str, **options: Any) -> Any:
         raise SchemaError(
             f"the reports have a column {column!r} already; choose another name with column=…"
         )
-    with Held.of(reports, design) as held:
-        factors, _ = adjust_away(held, held.tally(), design, **options)
+    held = Held.of(reports, design)
+    try:
+        factors, _ = adjust_away(held, held.tally, design, **options)
+    finally:
+        held.release()
     schema = types.StructType(
         [*reports.schema.fields, types.StructField(column, types.DoubleType())]
     )
@@ -178,9 +181,17 @@ class Held:
     design: Design
     sums: bool
     n: int
+    sample: int
 
     @classmethod
-    def of(cls, reports: Any, design: Design, keep: Keep = "auto", *, text: bool = False) -> Held:
+    def of(
+        cls,
+        reports: Any,
+        design: Design,
+        keep: Keep = "auto",
+        sample: int = SAMPLE,
+        text: bool = False,
+    ) -> Held:
         """The reports of a Spark frame, the distinct ones by Spark's own aggregation."""
         _session_of(reports)
         wanted = report_columns(design)
@@ -210,29 +221,20 @@ class Held:
                 "kept of reports with public attributes, of one or two answers, or of very many "
                 "codes. If the driver has the memory, give keep='reports' to mdrr.tally"
             )
-        return cls(frame, design, sums, n)
+        return cls(frame, design, sums, n, sample)
 
     def release(self) -> None:
         """Let the cluster forget the reports."""
         self.frame.unpersist()
 
-    def __enter__(self) -> Held:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def tally(self, sample: int = SAMPLE) -> Tally:
-        """The distinct reports, brought to the driver; or sums of them."""
-        if not self.sums:
-            return self._brought
-        found: Tally = self._total(partial(workers.summed, self.design, sample))
-        return found
-
     @cached_property
-    def _brought(self) -> Tally:
+    def tally(self) -> Tally:
+        """The distinct reports, brought to the driver; or sums of them."""
+        if self.sums:
+            found: Tally = self._total(partial(workers.summed, self.design, self.sample))
+            return found
         with _plainly():
-            return workers.tallied(self.frame.toArrow(), self.design, "reports", SAMPLE)
+            return workers.tallied(self.frame.toArrow(), self.design, "reports", self.sample)
 
     def add_up(self, work: Work, state: Any) -> Array:
         """The sum of `work(some reports, design, state)` over all reports.
@@ -241,7 +243,7 @@ class Held:
         adds up itself.
         """
         if not self.sums:
-            return work(self._brought, self.design, state)
+            return work(self.tally, self.design, state)
         sent = self.frame.sparkSession.sparkContext.broadcast(state)
         try:
             return np.asarray(self._total(partial(workers.added, work, self.design, sent)))
@@ -252,13 +254,9 @@ class Held:
         """The sum of what each task makes of its reports; of many, some are joined on the way."""
         found = _mapped(self.frame, work, f"{PART} binary")
         with _plainly():
-            if self._partitions > _AT_ONCE:
+            if self.frame.rdd.getNumPartitions() > _AT_ONCE:
                 found = _mapped(found.repartition(_AT_ONCE), workers.joined, f"{PART} binary")
             return reduce(add, (pickle.loads(row[0]) for row in found.collect()))
-
-    @cached_property
-    def _partitions(self) -> int:
-        return int(self.frame.rdd.getNumPartitions())
 
 
 def _are_many(reports: Any, design: Design, keep: Keep) -> bool:
