@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from itertools import chain
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias, TypeVar
@@ -159,19 +160,14 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, fingerprint: str | 
         raise MdrrError(
             f"{str(path)!r}: tables are written as .csv, .tsv (also .csv.gz, .tsv.gz) or .parquet"
         )
-    rows, writer = 0, None
+    rows, each = 0, iter(tables)
     with written(path) as out:
-        try:
-            for table in tables:
-                if writer is None:
-                    writer = _writer(out, kind, table.schema)
+        if (first := next(each, None)) is None:
+            raise MdrrError(f"there is nothing to write to {str(path)!r}")
+        with _writer(out, kind, first.schema) as writer:
+            for table in chain([first], each):
                 writer.write_table(table)
                 rows += table.num_rows
-        finally:
-            if writer is not None:
-                writer.close()
-        if writer is None:
-            raise MdrrError(f"there is nothing to write to {str(path)!r}")
         # An old sidecar must never stand beside new rows, wherever this is interrupted.
         sidecar(path).unlink(missing_ok=True)
     if fingerprint is not None and kind != "parquet":
