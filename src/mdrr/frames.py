@@ -6,15 +6,15 @@ Columns of other names never leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from mdrr.batches import as_reader, each_batch, in_batches, is_reader, outline, read_frame
 from mdrr.columns import BACKENDS, is_spark, pa, pd, pl, require
-from mdrr.cores import threads
+from mdrr.cores import side_by_side
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
@@ -35,8 +35,6 @@ from mdrr.source import Source
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally, tally_batches, tally_codes, tally_responses
 
-T = TypeVar("T")
-
 
 def encode(frame: Any, domain: Domain) -> list[Codes]:
     """A frame's labels as codes, one column per attribute in the domain's order.
@@ -52,17 +50,13 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
         >>> encode(pl.DataFrame({"sex": ["M", "M"], "smokes": ["no", "yes"]}), domain)
         [array([0, 1], dtype=uint8), array([1, 1], dtype=uint8)]
     """
-    return _encoded(*read_frame(frame, domain.names), domain)
-
-
-def _encoded(columns: Mapping[str, Any], rows: int, domain: Domain) -> list[Codes]:
-    """Columns of so many rows as codes, in the domain's order."""
+    columns, rows = read_frame(frame, domain.names)
 
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
 
     quick = rows <= AT_ONCE or all(map(is_coded, columns.values()))
-    return _side_by_side(codes, domain.attributes, quick)
+    return side_by_side(codes, domain.attributes, quick)
 
 
 def randomize(
@@ -88,15 +82,14 @@ def randomize(
         from mdrr import spark
 
         return spark.randomize(people, design, source)
-    seen, names = outline(people), design.domain.names
+    seen = outline(people)
     library, kinds = seen.implementation, _dictionaries(seen)
-    streamed = in_batches(people, names)
+    streamed = in_batches(people, design.domain.names)
     # Text of a relation is text again, and small until then.
     dictionaries = kinds.keys() | (text_columns(design) if library.is_duckdb() else ())
 
     def reported(frame: Any) -> Any:
-        codes = _encoded(*read_frame(frame, names), design.domain)
-        reports = randomize_codes(codes, design, source)
+        reports = randomize_codes(encode(frame, design.domain), design, source)
         if library.is_polars():
             return _polars(reports, design, kinds)
         return report_table(reports, design, dictionaries)
@@ -218,7 +211,7 @@ def _polars(reports: Reports, design: Design, kinds: Mapping[str, str]) -> Any:
         return labelled(name, columns[name], attribute, kinds.get(name))
 
     wanted = list(report_columns(design).items())
-    frame = _side_by_side(series, wanted, reports.n <= AT_ONCE)
+    frame = side_by_side(series, wanted, reports.n <= AT_ONCE)
     return pl.DataFrame(frame)
 
 
@@ -245,7 +238,7 @@ def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
         return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
 
     quick = all(map(pa.types.is_dictionary, table.schema.types))
-    columns = _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
+    columns = side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
     frame = pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
     if keep_index:
         frame.index = people.to_native().index
@@ -258,10 +251,3 @@ def _category_type(words: tuple[Any, ...], kind: Any) -> Any:
     """The type of a pandas categorical, which takes longer to make than its column."""
     labels = pa.array(words, kind).to_pandas()
     return pd.CategoricalDtype(labels)
-
-
-def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool) -> list[T]:
-    """Work on columns, on all cores unless it is done sooner than cores could start."""
-    if quick:
-        return [work(column) for column in columns]
-    return list(threads().map(work, columns))

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from mdrr.batches import read_frame, wrap
 from mdrr.columns import pa
+from mdrr.cores import side_by_side
 from mdrr.counting import typed
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_number
-from mdrr.randomizer import Batch, Codes, Reports, cells_of
+from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_coded, is_number
+from mdrr.randomizer import AT_ONCE, Batch, Codes, Reports, cells_of
 from mdrr.response import check_fingerprint
 
 FINGERPRINT = "mdrr.fingerprint"
@@ -53,10 +54,14 @@ def report_codes(frame: Any, design: Design) -> Reports:
     if (stated := stated_fingerprint(frame)) is not None:
         check_fingerprint(stated, design)
     held, n = read_frame(frame, report_names(wrap(frame).columns, design))
+    wanted = report_columns(design)
+
+    def codes_of(name: str) -> Codes:
+        return _reported(held[name], name, wanted[name])
+
+    quick = n <= AT_ONCE or all(map(is_coded, held.values()))
     with reported_labels():
-        columns = {
-            name: _reported(held[name], name, a) for name, a in report_columns(design).items()
-        }
+        columns = dict(zip(wanted, side_by_side(codes_of, wanted, quick), strict=True))
     which = _questionnaires(columns, design) if len(design.questionnaires) > 1 else None
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
