@@ -79,14 +79,13 @@ def read_frame(frame: Any, wanted: Sequence[str] | None) -> tuple[dict[str, Any]
 
 def in_batches(frame: Any, wanted: Sequence[str]) -> Iterator[Any] | None:
     """The wanted columns of a stream as frames in memory; None if the frame is in memory itself."""
-    wrapped = outline(frame)
-    lazy = isinstance(wrapped, nw.LazyFrame)
-    if not (lazy or is_reader(frame)):
+    if is_reader(frame):
+        need_columns("the frame", frame.schema.names, wanted)
+        return (pa.Table.from_batches([batch]).select(wanted) for batch in frame)
+    wrapped = wrap(frame)
+    if not isinstance(wrapped, nw.LazyFrame):
         return None
     need_columns("the frame", wrapped.columns, wanted)
-    if is_reader(frame):
-        table = pa.Table
-        return (table.from_batches([batch]).select(wanted) for batch in frame)
     native = wrapped.select(*wanted).to_native()
     if wrapped.implementation.is_duckdb():
         named = ("to_arrow_reader", "fetch_record_batch")  # newer and older versions

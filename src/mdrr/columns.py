@@ -34,7 +34,9 @@ class Extra:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # whoever looks at a module's names does not use the library
             raise AttributeError(name)
-        return getattr(require(self._module, self._extra), name)
+        value = getattr(require(self._module, self._extra), name)
+        setattr(self, name, value)  # the next time it is found at once
+        return value
 
 
 nw, pa, pl = (Extra(module, "frames") for module in ("narwhals", "pyarrow", "polars"))

@@ -27,7 +27,6 @@ from mdrr.report_frames import (
     report_columns,
     report_names,
     report_table,
-    stated_fingerprint,
     text_columns,
 )
 from mdrr.response import Report
@@ -84,7 +83,7 @@ def randomize(
         return spark.randomize(people, design, source)
     seen = outline(people)
     library, kinds = seen.implementation, _dictionaries(seen)
-    streamed = in_batches(people, design.domain.names)
+    streamed = in_batches(people if is_reader(people) else seen, design.domain.names)
     # Text of a relation is text again, and small until then.
     dictionaries = kinds.keys() | (text_columns(design) if library.is_duckdb() else ())
 
@@ -96,7 +95,12 @@ def randomize(
 
     if streamed is None:
         made = reported(seen)
-        return _pandas(made, seen, keep_index) if library.is_pandas() else made
+        if library.is_pandas():
+            made = _pandas(made)
+            made.attrs[FINGERPRINT] = design.fingerprint
+            if keep_index:
+                made.index = seen.to_native().index
+        return made
     parts = each_batch(streamed, reported)
     if is_reader(people):
         return as_reader(parts)
@@ -163,7 +167,8 @@ def tally(
 
         return spark.tally(reports, design, keep=keep, sample=sample)
     seen = outline(reports)
-    streamed = in_batches(reports, report_names(seen.columns, design))
+    wanted = report_names(seen.columns, design)
+    streamed = in_batches(reports if is_reader(reports) else seen, wanted)
     if streamed is not None:
         codes = each_batch(streamed, lambda batch: report_codes(batch, design))
         found = tally_batches(codes, design, keep=keep, sample=sample)
@@ -223,7 +228,7 @@ def _dictionaries(seen: Any) -> dict[str, str]:
     return {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
 
 
-def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
+def _pandas(table: Any) -> Any:
     """A PyArrow table of reports as a pandas frame; dictionaries as categoricals."""
     # Whole numbers and booleans stay what they are where some people were not asked.
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
@@ -239,11 +244,7 @@ def _pandas(table: Any, people: Any, keep_index: bool) -> Any:
 
     quick = all(map(pa.types.is_dictionary, table.schema.types))
     columns = side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
-    frame = pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
-    if keep_index:
-        frame.index = people.to_native().index
-    frame.attrs[FINGERPRINT] = stated_fingerprint(table)
-    return frame
+    return pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
 
 
 @lru_cache(maxsize=256)
