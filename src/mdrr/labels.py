@@ -9,6 +9,7 @@ looked up, in a table that is made of the attribute's labels.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -250,14 +251,23 @@ def label_type(attribute: Attribute) -> Any:
     return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
 
 
+def typed_table(table: Any, attributes: Iterable[Attribute]) -> Any:
+    """A CSV file's table of texts with the attributes' columns as `typed_column` has them."""
+    for attribute in attributes:
+        at = table.schema.get_field_index(attribute.name)
+        column = typed_column(table.column(at), attribute)
+        table = table.set_column(at, attribute.name, column)
+    return table
+
+
 def typed_column(column: Any, attribute: Attribute) -> Any:
-    """A CSV file's column, a dictionary of texts, as labels or as numbers to be binned.
+    """A CSV file's column of texts as labels or as numbers to be binned.
 
     Integers may be written `1` or `1.0`, booleans in any case or as `0` and `1`. A numeric
     attribute's texts are its bins' labels, or else numbers. Each spelling is read once, however
     many people wrote it.
     """
-    arrow = as_arrow(column, attribute.name)
+    arrow = as_arrow(column, attribute.name).dictionary_encode()
     words = arrow.dictionary.to_pylist()
 
     def first_row(word: int) -> int:

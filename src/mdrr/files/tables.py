@@ -26,7 +26,7 @@ from mdrr.files.streams import (
     zipped,
 )
 from mdrr.frames import encode
-from mdrr.labels import typed_column
+from mdrr.labels import typed_table
 from mdrr.randomizer import Codes
 
 parquet = Extra("pyarrow.parquet", "frames")
@@ -132,16 +132,9 @@ def read_tables(
     told = on_progress or (lambda _: None)
     if kind == "parquet":
         return converted(path, _parquet(path, names, told), lambda table: table)
-
-    def typed(table: Any) -> Any:
-        for attribute in attributes:
-            at = table.schema.get_field_index(attribute.name)
-            column = typed_column(table.column(at), attribute)
-            table = table.set_column(at, attribute.name, column)
-        return table
-
     empty = any(label == "" for a in attributes for label in a.categories)
-    return converted(path, _csv(path, names, empty, told), typed)
+    texts = _csv(path, names, empty, told)
+    return converted(path, texts, lambda table: typed_table(table, attributes))
 
 
 def sidecar(path: str | Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 from mdrr.columns import pa
 from mdrr.design import Design
 from mdrr.groups import Group
-from mdrr.labels import encode_column, typed_column
+from mdrr.labels import encode_column, typed_table
 from mdrr.matrix import Array
 from mdrr.randomizer import randomize_codes, smallest_unsigned
 from mdrr.report_frames import report_codes, report_columns, report_table, reported_labels
@@ -56,17 +57,13 @@ def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iter
     for table in _tables(batches):
         times = table[TIMES].to_numpy()
         with reported_labels():
-            for a in written:
-                at = table.schema.get_field_index(a.name)
-                column = typed_column(table.column(at).dictionary_encode(), a)
-                table = table.set_column(at, a.name, column)
-            reports = report_codes(table.drop_columns(TIMES), design)
+            labels = typed_table(table.drop_columns(TIMES), written)
+            reports = report_codes(labels, design)
         for q, batch in enumerate(reports.batches):
             columns = {"q": pa.array(np.full(len(batch.rows), q, np.int32))}
-            for c in range(most):
-                codes = batch.codes[c].astype(np.int64) if c < len(batch.codes) else None
+            for c, codes in zip_longest(range(most), batch.codes):
                 none = pa.nulls(len(batch.rows), pa.int64())
-                columns[f"c{c}"] = none if codes is None else pa.array(codes)
+                columns[f"c{c}"] = none if codes is None else pa.array(codes.astype(np.int64))
             columns["times"] = pa.array(times[batch.rows])
             yield pa.RecordBatch.from_pydict(columns)
 
