@@ -22,7 +22,7 @@ from benchmarks.data import load
 
 import mdrr
 import mdrr.randomizer
-from mdrr.burt import burt_tables
+from mdrr.counting import burt_tables
 from mdrr.estimation.raking import rake
 from mdrr.randomizer import randomize_codes
 from mdrr.source import SystemSource

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mdrr import counting, randomizer
-from mdrr.burt import blocks_of, burt_tables
-from mdrr.counting import by_address, distinct_rows, recoded
+from mdrr.counting import blocks_of, burt_tables, by_address, distinct_rows, recoded
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 

@@ -208,8 +208,9 @@ def test_what_is_not_a_frame_is_refused(thing):
         encode(thing, MIXED)
 
 
-def test_a_column_of_several_types_is_refused():
-    frame = pd.DataFrame({"size": ["s", 3]})
+@pytest.mark.parametrize("kind", [object, "category"])
+def test_a_column_of_several_types_is_refused(kind):
+    frame = pd.DataFrame({"size": pd.Series(["s", 3], dtype=kind)})
     with pytest.raises(SchemaError, match="'size' mixes values of different types"):
         encode(frame, Domain((Attribute("size", ("s", "m")),)))
 
@@ -475,6 +476,12 @@ def test_long_columns_are_encoded_side_by_side(monkeypatch):
     assert randomize(pl.DataFrame(PEOPLE), exact(MIXED))["ville"].to_list() == PEOPLE["ville"]
     with pytest.raises(SchemaError, match="'ville' has no category 'Atlantis'"):
         encode(pl.DataFrame({**PEOPLE, "ville": ["Atlantis"] * 4}), MIXED)
+    sent = randomize(pl.DataFrame(PEOPLE), PAIRS, source=SeededSource(1))
+    few = tally(sent, PAIRS)
+    monkeypatch.setattr("mdrr.report_frames.AT_ONCE", 0)
+    assert tally(sent, PAIRS) == few
+    with pytest.raises(SchemaError, match=r"row 1: 'ville' has no category 'Bern'.*Use the design"):
+        tally(pl.DataFrame({**REPORT, "ville": ["Bern"]}), PAIRS)
 
 
 @pytest.mark.parametrize("kind", ["categorical", "enum"])

@@ -1,4 +1,4 @@
-"""Make a data frame of columns, in whichever library the user has."""
+"""Optional libraries, and a data frame of columns in whichever of them the user has."""
 
 from __future__ import annotations
 
@@ -23,6 +23,24 @@ def require(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise ExtraError(f"{module} is not installed. Run: pip install 'mdrr[{extra}]'") from None
+
+
+class Extra:
+    """An optional library, imported when something of it is first used."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        self._module, self._extra = module, extra
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # whoever looks at a module's names does not use the library
+            raise AttributeError(name)
+        value = getattr(require(self._module, self._extra), name)
+        setattr(self, name, value)  # the next time it is found at once
+        return value
+
+
+nw, pa, pl = (Extra(module, "frames") for module in ("narwhals", "pyarrow", "polars"))
+pd = Extra("pandas", "pandas")
 
 
 def is_spark(frame: object) -> bool:

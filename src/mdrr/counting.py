@@ -1,13 +1,21 @@
-"""Counting rows of codes.
+"""Counting rows of codes, and the tables of all pairs of columns at once.
 
 Where the rows that can occur are few, a row's mixed-radix number is the address of its counter.
 Where they are many, rows are sorted.
+
+All pair tables of m columns, the *Burt table* of correspondence analysis, would be m(m − 1)/2
+increments a row. So columns are packed into a few blocks, of which only the block pairs are
+counted, and every pair table is a sum over the cells of one of those. With Z the indicator matrix
+of a block's cells by its columns' codes, the tables between blocks b and c are Z_bᵀ T_bc Z_c.
+Together they are B = XᵀX, with X the rows as indicators.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from heapq import heapreplace
+from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +33,13 @@ MOST_ADDRESSES = 2**24
 _SPARSE = 4
 """Addresses are used if there are at most so many of them per row, or few anyhow."""
 _FEW = 1 << 14
+_CACHED = (2**15, 2**18, 2**24)
+_COSTS = (1.0, 2.0, 5.0, math.inf)
+"""What an increment costs in a table of up to so many cells, by the cache that holds it."""
+_PACKING = 0.5
+"""What packing a block costs, in increments of a small table."""
+_PACKED = 2**11
+"""The most cells of a block of several columns, whose indicators are written out."""
 
 
 def count_blocks(
@@ -45,8 +60,9 @@ def count_blocks(
     weights = None if counts is None else counts.astype(np.int64, copy=False)
     add, small = _adder(rows), smallest_address(doubled * max(cells))
 
+    lengths = [doubled * cells[b] * width for (b, _), width in zip(pairs, widths, strict=True)]
+
     def part(start: int, stop: int) -> list[Integers]:
-        lengths = [doubled * cells[b] * width for (b, _), width in zip(pairs, widths, strict=True)]
         tables = [np.zeros(length, dtype=np.int64) for length in lengths]
         for at in range(start, stop, CHUNK):
             here = slice(at, min(at + CHUNK, stop))
@@ -63,7 +79,8 @@ def count_blocks(
                 add(table, firsts[b], packed[c] if nothing is None else nothing, width, some)
         return tables
 
-    workers = max(min(cores(), rows // COMPILED), 1)
+    # Adding up two cores' tables takes as long as counting so many rows as a table has cells.
+    workers = max(min(cores(), rows // max(COMPILED, sum(lengths))), 1)
     cuts = [rows * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, rows)
@@ -140,7 +157,7 @@ def occurring_rows(table: Integers, sizes: Sequence[int]) -> tuple[tuple[Codes, 
         return _unpacked(met, sizes), table[met]
     met = np.empty(int(np.count_nonzero(table)), dtype=np.int64)
     counts = np.empty_like(met)
-    loops.occurring(table, 0, len(table), met, counts, 0)
+    loops.occurring(table, met, counts)
     return _unpacked(met, sizes), counts
 
 
@@ -208,3 +225,98 @@ def recoded(places: Codes, table: Codes, size: int) -> Codes | None:
 def counted(codes: Codes, counts: npt.NDArray[Any], size: int) -> Integers:
     """How many people have each code below a size, `int64 (size,)`; exact below 2^53."""
     return np.rint(np.bincount(codes, weights=counts, minlength=size)).astype(np.int64)
+
+
+def blocks_of(sizes: Sequence[int], rows: int) -> tuple[tuple[int, ...], ...]:
+    """The columns of each block: of some ways to pack them, the one that counts cheapest.
+
+    For every number of blocks, columns go, the largest first, to the block that has the fewest
+    cells. Small tables stay in the cache; large ones cost more per row, and once for their size.
+
+    >>> blocks_of((9, 16, 7, 15, 6, 5, 2, 2), 10**6)
+    ((1, 5, 7), (3, 4), (0, 2, 6))
+    """
+    least = math.inf
+    best: tuple[tuple[int, ...], ...] = tuple((j,) for j in range(len(sizes)))
+    largest_first = sorted(range(len(sizes)), key=lambda j: -sizes[j])
+    for count in range(1, len(sizes) + 1):
+        blocks: list[list[int]] = [[] for _ in range(count)]
+        smallest = [(1, at) for at in range(count)]
+        for j in largest_first:
+            cells, at = smallest[0]
+            blocks[at].append(j)
+            heapreplace(smallest, (cells * sizes[j], at))
+        if any(cells > _PACKED and len(blocks[at]) > 1 for cells, at in smallest):
+            continue
+        each = np.array([cells for cells, _ in smallest], dtype=np.float64)
+        tables = np.outer(each, each)[np.triu_indices(count, 1)] if count > 1 else each
+        cost = rows * (float(_cost(tables).sum()) + _PACKING * count) + float(tables.sum())
+        if cost < least:
+            best, least = tuple(tuple(sorted(block)) for block in blocks), cost
+        elif count * (count - 1) / 2 * rows > least:
+            break  # more blocks have more pairs
+    return best
+
+
+def _cost(cells: Any) -> Any:
+    """What an increment costs in tables of so many cells."""
+    return np.array(_COSTS)[np.searchsorted(_CACHED, cells)]
+
+
+def burt_tables(
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    counts: npt.NDArray[Any] | None = None,
+    half: npt.NDArray[np.bool_] | None = None,
+) -> Integers:
+    """How often every two codes of any columns occur together, `int64 (2 or 1, C, C)`, C = Σ sizes.
+
+    Arguments:
+        columns: one `int (n,)` array each.
+        sizes: how many codes each has.
+        counts: how often each row occurs; once by default.
+        half: which of two tables each row goes to, `bool (n,)`; all to one by default.
+
+    >>> burt_tables([np.array([0, 1, 1]), np.array([1, 1, 0])], (2, 2))[0]
+    array([[1, 0, 0, 1],
+           [0, 2, 1, 1],
+           [0, 1, 1, 0],
+           [1, 1, 0, 2]])
+    """
+    blocks = blocks_of(sizes, len(columns[0]))
+    cells = [math.prod(sizes[j] for j in block) for block in blocks]
+    pairs = list(combinations(range(len(blocks)), 2)) or [(0, 0)]
+    tables = count_blocks(columns, sizes, blocks, pairs, counts, half)
+    out = np.zeros((1 if half is None else 2, sum(sizes), sum(sizes)), dtype=np.int64)
+    ends = np.cumsum([0, *sizes])
+    places = [np.concatenate([np.arange(ends[j], ends[j + 1]) for j in b]) for b in blocks]
+    shown = [_indicators([sizes[j] for j in block]) for block in blocks]
+    within: dict[int, Any] = {}
+    for (b, c), flat in zip(pairs, tables, strict=True):
+        table = flat.astype(np.float64).reshape(len(out), cells[b], -1)
+        within[b], within[c] = table.sum(axis=2), table.sum(axis=2 if b == c else 1)
+        if b != c:
+            seen = _seen(_seen(table, shown[b], 1), shown[c], 2)
+            out[:, places[b][:, None], places[c]] = np.rint(seen)
+            out[:, places[c][:, None], places[b]] = np.rint(seen).transpose(0, 2, 1)
+    for b, each in within.items():
+        for h, margin in enumerate(each):
+            z = np.eye(cells[b]) if shown[b] is None else shown[b]
+            together = np.diag(margin) if shown[b] is None else (z * margin[:, None]).T @ z
+            out[h][places[b][:, None], places[b]] = np.rint(together)
+    return out
+
+
+def _seen(tables: Any, indicators: Any, axis: int) -> Any:
+    """Tables over a block's cells as tables over its columns' codes."""
+    if indicators is None:
+        return tables
+    return np.moveaxis(np.tensordot(tables, indicators, (axis, 0)), -1, axis)
+
+
+def _indicators(sizes: Sequence[int]) -> Any:
+    """Z: which codes each cell of a block has, `(cells, Σ sizes)`; None for a single column."""
+    if len(sizes) == 1:
+        return None
+    digits = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    return np.concatenate([np.eye(s)[d] for s, d in zip(sizes, digits, strict=True)], axis=1)

@@ -150,12 +150,14 @@ def design_html(found: Design) -> str:
         ]
         return page(title, head, rows, right={1, 3}, note=found.outside)
     shares = [
-        (" and ".join(map(_together, q.clusters)), percent(q.weight / found.weights), q.epsilon)
+        (
+            " and ".join(map(_together, q.clusters)),
+            percent(q.weight / found.weights),
+            f"{q.epsilon:.4g}",
+        )
         for q in sorted(found.questionnaires, key=lambda q: -q.weight)
     ]
-    head = ["asked", "share of people", "ε"]
-    listed = [(what, share, f"{epsilon:.4g}") for what, share, epsilon in shares]
-    return page(title, head, listed, right={1, 2}, note=found.outside)
+    return page(title, ["asked", "share of people", "ε"], shares, right={1, 2}, note=found.outside)
 
 
 def _together(cluster: Cluster) -> str:
@@ -229,11 +231,10 @@ def estimate_html(found: Estimate) -> str:
 def plan_html(found: Plan) -> str:
     """The candidates and their predicted errors."""
     title = f"Plan for {found.n:,} people at ε = {found.epsilon:.4g}"
-    head = ["design", "error of a typical count"]
-    kinds = ["error"]
+    kinds = {"error": "error of a typical count"}
     if found.has_both:
-        head += ["of single attributes", "of wider tables"]
-        kinds += ["alone", "together"]
+        kinds |= {"alone": "of single attributes", "together": "of wider tables"}
+    head = ["design", *kinds.values(), "questionnaires"]
     rows = [
         (
             c.name,
@@ -242,15 +243,13 @@ def plan_html(found: Plan) -> str:
         )
         for c in found.candidates
     ]
-    head.append("questionnaires")
     return page(title, head, rows, right=range(1, len(head)), note=f"Predicted. {found.ranking}")
 
 
 def dependences_html(found: Dependences) -> str:
     """The strongest pairs with their intervals."""
     rows = []
-    most = max([value for _, _, value in found.ranked()], default=1.0)
-    scale = max(most, 1.0)  # covariances have no largest value
+    scale = max([1.0, *(value for _, _, value in found.ranked())])  # covariances may be larger
     for a, b, value in found.ranked():
         ends = found.interval(a, b)
         words = "exact" if ends is None else f"{ends[0]:.2f} to {ends[1]:.2f}"

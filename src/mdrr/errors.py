@@ -67,10 +67,10 @@ class MdrrError(ValueError):
         text = super().__str__()
         return text if self.row is None else f"row {self.row + 1:,}: {text}"
 
-    def inside(self, where: str, before: int = 0) -> Self:
-        """The same error, said of a file of which some rows came before these."""
-        place = where if self.row is None else f"{where}: row {before + self.row + 1:,}"
-        return type(self)(f"{place}: {super().__str__()}")
+    def inside(self, where: str = "", before: int = 0) -> Self:
+        """The same error, said of a file or stream of which some rows came before these."""
+        row = "" if self.row is None else f"row {before + self.row + 1:,}"
+        return type(self)(": ".join(filter(None, (where, row, super().__str__()))))
 
 
 class SchemaError(MdrrError):

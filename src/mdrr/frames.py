@@ -6,36 +6,19 @@ Columns of other names never leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
-from mdrr.batches import (
-    as_reader,
-    column_names,
-    each_batch,
-    in_batches,
-    is_polars,
-    is_reader,
-    is_relation,
-)
-from mdrr.columns import BACKENDS, is_spark, require
-from mdrr.cores import threads
+from mdrr.batches import as_reader, each_batch, in_batches, is_reader, outline, read_frame
+from mdrr.columns import BACKENDS, is_spark, pa, pd, pl, require
+from mdrr.cores import side_by_side
 from mdrr.design import Design
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import (
-    ABSENT,
-    as_arrow,
-    dictionary_kinds,
-    encode_column,
-    is_coded,
-    read_frame,
-    wrap,
-)
-from mdrr.polars_columns import labelled
+from mdrr.labels import ABSENT, as_arrow, encode_column, is_coded, labelled
 from mdrr.randomizer import AT_ONCE, Codes, Reports, randomize_codes
 from mdrr.report_frames import (
     FINGERPRINT,
@@ -50,8 +33,6 @@ from mdrr.response import Report
 from mdrr.source import Source
 from mdrr.sums import SAMPLE
 from mdrr.tallies import Keep, Tally, tally_batches, tally_codes, tally_responses
-
-T = TypeVar("T")
 
 
 def encode(frame: Any, domain: Domain) -> list[Codes]:
@@ -68,17 +49,13 @@ def encode(frame: Any, domain: Domain) -> list[Codes]:
         >>> encode(pl.DataFrame({"sex": ["M", "M"], "smokes": ["no", "yes"]}), domain)
         [array([0, 1], dtype=uint8), array([1, 1], dtype=uint8)]
     """
-    return _encoded(*read_frame(frame, domain.names), domain)
-
-
-def _encoded(columns: Mapping[str, Any], rows: int, domain: Domain) -> list[Codes]:
-    """Columns of so many rows as codes, in the domain's order."""
+    columns, rows = read_frame(frame, domain.names)
 
     def codes(attribute: Attribute) -> Codes:
         return encode_column(columns[attribute.name], attribute)
 
     quick = rows <= AT_ONCE or all(map(is_coded, columns.values()))
-    return _side_by_side(codes, domain.attributes, quick)
+    return side_by_side(codes, domain.attributes, quick)
 
 
 def randomize(
@@ -104,29 +81,33 @@ def randomize(
         from mdrr import spark
 
         return spark.randomize(people, design, source)
-    people = people if is_reader(people) else wrap(people)
-    domain, streamed = design.domain, in_batches(people, design.domain.names)
-    kinds, polars = dictionary_kinds(people), is_polars(people)
+    seen = outline(people)
+    library, kinds = seen.implementation, _dictionaries(seen)
+    streamed = in_batches(people if is_reader(people) else seen, design.domain.names)
     # Text of a relation is text again, and small until then.
-    dictionaries = kinds.keys() | (text_columns(design) if is_relation(people) else ())
+    dictionaries = kinds.keys() | (text_columns(design) if library.is_duckdb() else ())
 
     def reported(frame: Any) -> Any:
-        codes = _encoded(*read_frame(frame, domain.names, kinds), domain)
-        reports = randomize_codes(codes, design, source)
-        if polars:
+        reports = randomize_codes(encode(frame, design.domain), design, source)
+        if library.is_polars():
             return _polars(reports, design, kinds)
         return report_table(reports, design, dictionaries)
 
     if streamed is None:
-        made = reported(people)
-        return made if polars else _like(people, made, design, keep_index)
+        made = reported(seen)
+        if library.is_pandas():
+            made = _pandas(made)
+            made.attrs[FINGERPRINT] = design.fingerprint
+            if keep_index:
+                made.index = seen.to_native().index
+        return made
     parts = each_batch(streamed, reported)
     if is_reader(people):
         return as_reader(parts)
-    if polars:
-        return require("polars", "frames").concat(parts).lazy()
-    table = require("pyarrow", "frames").concat_tables(parts)
-    return _like(people, table, design, keep_index)
+    if library.is_polars():
+        return pl.concat(parts).lazy()
+    table = pa.concat_tables(parts)
+    return require("duckdb", "duckdb").from_arrow(table) if library.is_duckdb() else table
 
 
 def tally(
@@ -185,19 +166,16 @@ def tally(
         from mdrr import spark
 
         return spark.tally(reports, design, keep=keep, sample=sample)
-    streamed = in_batches(reports, report_names(column_names(reports), design))
+    seen = outline(reports)
+    wanted = report_names(seen.columns, design)
+    streamed = in_batches(reports if is_reader(reports) else seen, wanted)
     if streamed is not None:
         codes = each_batch(streamed, lambda batch: report_codes(batch, design))
         found = tally_batches(codes, design, keep=keep, sample=sample)
     else:
-        found = tally_codes(report_codes(reports, design), design, keep=keep, sample=sample)
-    return replace(found, library=_library(reports))
-
-
-def _library(frame: Any) -> str | None:
-    """The library of a frame, if `make_frame` can make frames of it."""
-    name = type(frame).__module__.partition(".")[0]
-    return name if name in BACKENDS else None
+        found = tally_codes(report_codes(seen, design), design, keep=keep, sample=sample)
+    library = seen.implementation.value
+    return replace(found, library=library if library in BACKENDS else None)
 
 
 def infer_domain(frame: Any, columns: Iterable[str] | None = None) -> Domain:
@@ -238,13 +216,20 @@ def _polars(reports: Reports, design: Design, kinds: Mapping[str, str]) -> Any:
         return labelled(name, columns[name], attribute, kinds.get(name))
 
     wanted = list(report_columns(design).items())
-    frame = _side_by_side(series, wanted, reports.n <= AT_ONCE)
-    return require("polars", "frames").DataFrame(frame)
+    frame = side_by_side(series, wanted, reports.n <= AT_ONCE)
+    return pl.DataFrame(frame)
+
+
+def _dictionaries(seen: Any) -> dict[str, str]:
+    """The columns that are dictionaries, of Polars either `"Enum"` or `"Categorical"`."""
+    own = seen.implementation.is_polars()  # narwhals would list all labels
+    schema = (seen.to_native() if own else seen).collect_schema()
+    kinds = {name: type(kind).__name__ for name, kind in schema.items()}
+    return {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
 
 
 def _pandas(table: Any) -> Any:
-    """A PyArrow table as a pandas frame; dictionaries as categoricals."""
-    pd, pa = require("pandas", "pandas"), require("pyarrow", "frames")
+    """A PyArrow table of reports as a pandas frame; dictionaries as categoricals."""
     # Whole numbers and booleans stay what they are where some people were not asked.
     nullable = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 
@@ -258,32 +243,12 @@ def _pandas(table: Any) -> Any:
         return pd.Categorical.from_codes(codes, dtype=kind, validate=False)
 
     quick = all(map(pa.types.is_dictionary, table.schema.types))
-    columns = _side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
+    columns = side_by_side(series, table.column_names, quick or table.num_rows <= AT_ONCE)
     return pd.DataFrame(dict(zip(table.column_names, columns, strict=True)), copy=False)
 
 
 @lru_cache(maxsize=256)
 def _category_type(words: tuple[Any, ...], kind: Any) -> Any:
     """The type of a pandas categorical, which takes longer to make than its column."""
-    labels = require("pyarrow", "frames").array(words, kind).to_pandas()
-    return require("pandas", "pandas").CategoricalDtype(labels)
-
-
-def _side_by_side(work: Callable[[Any], T], columns: Sequence[Any], quick: bool) -> list[T]:
-    """Work on columns, on all cores unless it is done sooner than cores could start."""
-    if quick:
-        return [work(column) for column in columns]
-    return list(threads().map(work, columns))
-
-
-def _like(people: Any, table: Any, design: Design, keep_index: bool) -> Any:
-    """A PyArrow table as the kind of frame the people came in, which narwhals has wrapped."""
-    if is_relation(people):
-        return require("duckdb", "duckdb").from_arrow(table)
-    if not people.implementation.is_pandas():
-        return table
-    frame = _pandas(table)
-    if keep_index:
-        frame.index = people.to_native().index
-    frame.attrs[FINGERPRINT] = design.fingerprint
-    return frame
+    labels = pa.array(words, kind).to_pandas()
+    return pd.CategoricalDtype(labels)

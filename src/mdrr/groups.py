@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.burt import burt_tables
-from mdrr.counting import Integers, by_address, counted, distinct_rows, typed
+from mdrr.counting import Integers, burt_tables, by_address, counted, distinct_rows, typed
 from mdrr.design import Questionnaire
 from mdrr.errors import EstimateError, TallyError, did_you_mean, whole
 from mdrr.matrix import Array, Public
@@ -107,20 +106,20 @@ class Group:
         if self.sums is not None or len(self.counts) < _MANY or not can_sum(self.sizes):
             return self.sums
         tables = burt_tables(self.codes, self.sizes, self.counts)
-        return Sums(tables, self.sizes, np.zeros(0, np.int64))
+        return Sums(tables, self.sizes, np.zeros(0, np.int64), ())
 
     def half(self, which: int) -> Group:
         """One of the two halves of the people that sums are kept of."""
         assert self.sums is not None
-        here = self.sums.numbers % 2 == which
-        codes = tuple(column[here] for column in self.codes)
-        return Group(codes, self.counts[here], self.sizes, self.sums.of_half(which), self.limits)
+        return _of_sums(self.sums.of_half(which), self.limits)
 
     def as_sums(self) -> Group:
         """The same reports as sums and a sample."""
         if self.sums is not None:
             return self
-        return _of_sums(self.codes, self.counts, self.sizes, self.limits)
+        return _of_sums(
+            summed(self.codes, self.counts, self.sizes, self.limits.sample), self.limits
+        )
 
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """All that is kept, as arrays: equal groups have equal ones."""
@@ -128,14 +127,8 @@ class Group:
         return (self.counts, *self.codes, *kept)
 
 
-def _of_sums(
-    columns: Sequence[Codes],
-    counts: npt.NDArray[Any] | None,
-    sizes: tuple[int, ...],
-    limits: Limits,
-) -> Group:
-    sums, codes = summed(columns, counts, sizes, limits.sample)
-    return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)
+def _of_sums(sums: Sums, limits: Limits) -> Group:
+    return Group(sums.sample, np.ones(len(sums.numbers), np.int64), sums.sizes, sums, limits)
 
 
 def bounded(group: Group) -> Group:
@@ -153,9 +146,8 @@ def merged(groups: Iterable[Group]) -> Group:
         columns = [np.concatenate(column) for column in zip(*(g.codes for g in parts), strict=True)]
         counts = np.concatenate([group.counts for group in parts])
         return bounded(Group(*distinct_rows(columns, counts, sizes), sizes, limits=limits))
-    summed_up = [g.as_sums() for g in parts if g.n or g.sums is not None]
-    sums, codes = joined([(g.sums, g.codes) for g in summed_up if g.sums is not None])
-    return Group(codes, np.ones(len(sums.numbers), np.int64), sizes, sums, limits)
+    each = [group.as_sums().sums for group in parts if group.n or group.sums is not None]
+    return _of_sums(joined([sums for sums in each if sums is not None]), limits)
 
 
 def _refuse_too_many(counts: npt.NDArray[Any]) -> None:
@@ -191,7 +183,7 @@ def group_codes(
         some = [column[here] for column in checked]
         times = None if counts is None else counts[here]
         if limits.most == 0 or made.sums is not None:
-            group = _of_sums(some, times, sizes, limits)
+            group = _of_sums(summed(some, times, sizes, limits.sample), limits)
         else:
             group = bounded(Group(*distinct_rows(some, times, sizes), sizes, limits=limits))
         made = group if not start else merged([made, group])
@@ -245,5 +237,4 @@ def group_of_parts(part: Mapping[str, Any], questionnaire: Questionnaire, q: int
     numbers = np.asarray(part["numbers"])
     if numbers.shape != codes[0].shape:
         raise TallyError(f"the sample of questionnaire {q} needs a number for every report")
-    sums = Sums.from_tables(part["sums"], sizes, numbers)
-    return Group(tuple(codes), np.ones(len(numbers), np.int64), sizes, sums)
+    return _of_sums(Sums.from_tables(part["sums"], sizes, numbers, tuple(codes)), Limits())

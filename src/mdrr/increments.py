@@ -48,11 +48,11 @@ def weigh_pairs(table: Any, first: Any, second: Any, width: int, weights: Any) -
 
 
 @njit(nogil=True, cache=True)
-def occurring(table: Any, start: int, stop: int, cells: Any, counts: Any, at: int) -> int:
-    """The cells from start to stop that are not empty, and their counts, written from `at` on."""
-    for cell in range(start, stop):
+def occurring(table: Any, cells: Any, counts: Any) -> None:
+    """The cells of a table that are not empty, and their counts."""
+    at = 0
+    for cell in range(table.shape[0]):
         if table[cell]:
             cells[at] = cell
             counts[at] = table[cell]
             at += 1
-    return at

@@ -2,37 +2,43 @@
 
 A code is a label's position among its attribute's categories. Dictionary-encoded columns (Arrow
 dictionaries, pandas categoricals, Polars Categorical and Enum) are mapped by their dictionary:
-their codes are taken as they are and no row's label is looked at.
+their codes are taken as they are and no row's label is looked at. But the codes of a Categorical of
+Polars number the labels of many columns, in the order in which Polars met them. So each of them is
+looked up, in a table that is made of the attribute's labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mdrr.columns import require
+from mdrr.columns import Extra, pa, pl
 from mdrr.counting import recoded
 from mdrr.domain import Attribute, Label, known
 from mdrr.errors import SchemaError
-from mdrr.polars_columns import categorical_codes
 from mdrr.randomizer import Codes, smallest_unsigned
+
+compute = Extra("pyarrow.compute", "frames")
 
 _FEW_WORDS = 2**8
 """The most labels of a dictionary whose codes are kept."""
 ABSENT = -1
 """Stands where a column has no label."""
 _UNKNOWN = -2
+_MOST_PLACES = 2**16
+"""The most places of a table by which codes of Polars are looked up."""
+_ROWS = 1 << 20
+"""Rows whose labels are set at a time: Polars makes four bytes of each in between."""
 
 
 def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> Codes:
     """One column's labels as codes in the smallest unsigned type.
 
-    The column is a PyArrow array or a series of pandas, Polars or narwhals: text, dictionaries,
+    The column is a PyArrow array or a series of pandas or Polars: text, dictionaries,
     integers, booleans; whole numbers may come as floats; for a numeric attribute, numbers (which
     are binned) or the bins' labels. Where there is no label, the code is that of the attribute's
     `missing` category, or −1, in a signed type, with `nulls`.
@@ -47,12 +53,17 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     if (found := categorical_codes(column, attribute)) is not None:
         return found
     arrow = as_arrow(column, attribute.name)
-    if (taken := _as_they_are(arrow, attribute)) is not None:
-        return taken
-    if attribute.kind == "numeric" and is_number(arrow.type):
+    if pa.types.is_dictionary(arrow.type):
+        codes = _by_word(arrow, attribute)
+    elif attribute.kind == "numeric" and is_number(arrow.type):
         codes = _binned(arrow, attribute)
     else:
-        codes = _looked_up(arrow, attribute)
+        codes = _positions(arrow, attribute)
+    if codes.dtype.kind == "u":
+        return codes
+    if (unknown := codes == _UNKNOWN).any():
+        row = int(unknown.argmax())
+        raise attribute.no_category(arrow[row].as_py(), row)
     if nulls:
         return codes
     absent = codes == ABSENT
@@ -67,15 +78,139 @@ def encode_column(column: Any, attribute: Attribute, *, nulls: bool = False) -> 
     return codes.astype(smallest_unsigned(attribute.size))
 
 
-def decode_column(
-    codes: npt.NDArray[Any], attribute: Attribute, *, dictionary: bool = False
-) -> Any:
+def _by_word(arrow: Any, attribute: Attribute) -> Codes:
+    """The codes of a dictionary, unsigned if all rows have labels of the attribute.
+
+    It may list labels that no row has: they are nobody's answer, and no error. Where those of the
+    attribute come first and in order, these are the column's own codes, not a copy.
+    """
+    words, size = arrow.dictionary, attribute.size
+    by_word, kind = _word_positions(words, attribute), smallest_unsigned(size)
+    if not arrow.null_count:
+        indices = arrow.indices.to_numpy(zero_copy_only=False)
+        if np.array_equal(by_word, np.arange(len(words))):
+            same = indices.dtype.itemsize == kind.itemsize
+            return np.asarray(indices.view(kind) if same else indices.astype(kind))
+        table = np.where(by_word < 0, size, by_word).astype(smallest_unsigned(size + 1))
+        if (found := recoded(indices, table, size)) is not None:
+            return found
+    indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
+    return np.asarray(np.append(by_word, by_word.dtype.type(ABSENT))[indices])
+
+
+def _word_positions(words: Any, attribute: Attribute) -> Codes:
+    """`_positions` of a dictionary, kept for few words: the next batch has the same."""
+    if len(words) > _FEW_WORDS:
+        return _positions(words, attribute)
+    # 1 == True, though one is no answer to the other
+    labels = type(attribute.categories[0]).__name__
+    return _kept_positions(tuple(words.to_pylist()), words.type, attribute, labels)
+
+
+@lru_cache(maxsize=1024)
+def _kept_positions(words: tuple[Any, ...], kind: Any, attribute: Attribute, _: str) -> Codes:
+    return _positions(pa.array(words, kind), attribute)
+
+
+def _positions(labels: Any, attribute: Attribute) -> Codes:
+    """The code of each label, in a signed type: −1 for null, −2 for what the attribute lacks."""
+    labels = _comparable(labels, attribute)
+    categories: list[Any] = list(attribute.categories)
+    if pa.types.is_integer(labels.type):  # a category that the column cannot hold is no value
+        bounds = np.iinfo(labels.type.to_pandas_dtype())
+        categories = [c if bounds.min <= c <= bounds.max else None for c in categories]
+    known_labels = pa.array(categories, labels.type)
+    found = compute.index_in(labels, value_set=known_labels, skip_nulls=True)
+    if found.null_count:
+        found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
+    return np.asarray(found.to_numpy(zero_copy_only=False)).astype(_signed(attribute))
+
+
+def _comparable(arrow: Any, attribute: Attribute) -> Any:
+    """The column in a type whose values compare with the attribute's labels."""
+    types, kind = pa.types, type(attribute.categories[0])
+    if types.is_null(arrow.type):
+        return arrow.cast(label_type(attribute))
+    if kind is str and types.is_string_view(arrow.type):
+        return arrow.cast(pa.large_string())
+    if kind is int and types.is_floating(arrow.type):
+        values = arrow.to_numpy(zero_copy_only=False).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            broken = ~np.isnan(values) & (np.isinf(values) | (values % 1 != 0))
+        if broken.any():
+            raise SchemaError(
+                f"the column {attribute.name!r} has values that are not whole",
+                row=int(broken.argmax()),
+            )
+        return pa.array(values, from_pandas=True).cast(pa.int64(), safe=False)
+    fits = {
+        str: types.is_string(arrow.type) or types.is_large_string(arrow.type),
+        int: types.is_integer(arrow.type),
+        bool: types.is_boolean(arrow.type),
+    }[kind]
+    if not fits:
+        raise SchemaError(
+            f"the column {attribute.name!r} holds {arrow.type}, its categories are "
+            f"{kind.__name__}: {known(attribute.categories)}. Convert the column first"
+        )
+    return arrow
+
+
+def _binned(arrow: Any, attribute: Attribute) -> Codes:
+    edges = np.asarray(attribute.edges, dtype=np.float64)
+    floats = arrow.cast("float64", safe=False)
+    values = np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+    absent = np.isnan(values)
+    outside = ~absent & ((values < edges[0]) | (values > edges[-1]))
+    if outside.any():
+        raise SchemaError(
+            f"{attribute.name!r} has {int(outside.sum()):,} values outside its bins "
+            f"[{edges[0]:g}, {edges[-1]:g}]. Widen the edges or clip the values first",
+            row=int(outside.argmax()),
+        )
+    codes = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
+    codes[absent] = ABSENT
+    return codes.astype(_signed(attribute))
+
+
+def _signed(attribute: Attribute) -> type[np.signedinteger[Any]]:
+    return np.int16 if attribute.size < 2**15 else np.int64
+
+
+def categorical_codes(column: Any, attribute: Attribute) -> Codes | None:
+    """The codes of a Polars Categorical; None of other columns, or if some row has no category.
+
+    Nothing is added to the labels that Polars knows.
+
+    >>> import polars as pl
+    >>> column = pl.Series(["yes", "no"], dtype=pl.Categorical)
+    >>> categorical_codes(column, Attribute("smokes", ("no", "yes")))
+    array([1, 0], dtype=uint8)
+    """
+    kind, size = getattr(column, "dtype", None), attribute.size
+    if type(kind).__name__ != "Categorical" or not isinstance(attribute.categories[0], str):
+        return None
+    labels: Any = getattr(kind, "categories", None)
+    if not hasattr(labels, "__getitem__") or column.null_count():  # older versions list no labels
+        return None
+    code_of: dict[int, int] = {}
+    for code, word in enumerate(attribute.categories):
+        with suppress(KeyError):  # `word in labels` may never end
+            if (place := labels[word]) is not None:  # as older versions say of a word they lack
+                code_of[place] = code
+    if not code_of or max(code_of) >= _MOST_PLACES:
+        return None
+    table = np.full(max(code_of) + 2, size, smallest_unsigned(size + 1))
+    table[list(code_of)] = list(code_of.values())
+    return recoded(column.to_physical().to_numpy(), table, size)
+
+
+def decode_column(codes: Codes, attribute: Attribute, *, dictionary: bool = False) -> Any:
     """Codes as a PyArrow array of labels, or as a dictionary; null where a code is negative.
 
     >>> decode_column(np.array([1, -1]), Attribute("smokes", ("no", "yes"))).to_pylist()
     ['yes', None]
     """
-    pa = require("pyarrow", "frames")
     values = pa.array(list(attribute.categories), label_type(attribute))
     absent = codes < 0 if codes.dtype.kind == "i" and codes.min(initial=0) < 0 else None
     signed = np.min_scalar_type(-attribute.size)  # of others pandas makes no categorical
@@ -86,15 +221,53 @@ def decode_column(
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
+def labelled(name: str, codes: Codes, attribute: Attribute | None, kind: str | None) -> Any:
+    """Codes as a Polars series of labels, null where a code is negative.
+
+    `kind` is `"Enum"` or `"Categorical"` if text is to be one. An Enum has the attribute's labels.
+    """
+    places = pl.Series(codes)
+    if codes.dtype.kind == "i":
+        places = places.cast(pl.UInt32 if attribute else pl.UInt64, strict=False)
+    if attribute is None:
+        return places.cast(pl.Int64).alias(name)
+    words = attribute.categories
+    labels = _enum(words) if kind == "Enum" else pl.Series(words, dtype=kind and pl.Categorical)
+    if len(places) <= _ROWS:
+        return labels[places].alias(name)
+    starts = range(0, len(places), _ROWS)
+    return pl.concat([labels[places.slice(start, _ROWS)] for start in starts]).alias(name)
+
+
+@lru_cache(maxsize=256)
+def _enum(words: tuple[str, ...]) -> Any:
+    """The words as an Enum of themselves, which takes longer to make than a short column."""
+    return pl.Series(words, dtype=pl.Enum(words))
+
+
+def label_type(attribute: Attribute) -> Any:
+    """The Arrow type of an attribute's labels."""
+    kind = type(attribute.categories[0])
+    return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
+
+
+def typed_table(table: Any, attributes: Iterable[Attribute]) -> Any:
+    """A CSV file's table of texts with the attributes' columns as `typed_column` has them."""
+    for attribute in attributes:
+        at = table.schema.get_field_index(attribute.name)
+        column = typed_column(table.column(at), attribute)
+        table = table.set_column(at, attribute.name, column)
+    return table
+
+
 def typed_column(column: Any, attribute: Attribute) -> Any:
-    """A CSV file's column, a dictionary of texts, as labels or as numbers to be binned.
+    """A CSV file's column of texts as labels or as numbers to be binned.
 
     Integers may be written `1` or `1.0`, booleans in any case or as `0` and `1`. A numeric
     attribute's texts are its bins' labels, or else numbers. Each spelling is read once, however
     many people wrote it.
     """
-    pa = require("pyarrow", "frames")
-    arrow = as_arrow(column, attribute.name)
+    arrow = as_arrow(column, attribute.name).dictionary_encode()
     words = arrow.dictionary.to_pylist()
 
     def first_row(word: int) -> int:
@@ -150,18 +323,19 @@ def _float(text: str) -> float | None:
         return None
 
 
-def label_type(attribute: Attribute) -> Any:
-    """The Arrow type of an attribute's labels."""
-    pa = require("pyarrow", "frames")
-    kind = type(attribute.categories[0])
-    return {str: pa.string(), int: pa.int64(), bool: pa.bool_()}[kind]
-
-
 def as_arrow(column: Any, name: str) -> Any:
     """A column as one contiguous PyArrow array."""
-    pa = require("pyarrow", "frames")
     try:
-        arrow = _arrow_of(column)
+        if isinstance(column, pa.Array | pa.ChunkedArray):
+            arrow = column
+        elif hasattr(type(column), "to_arrow"):  # a series of pandas has attributes by its index
+            arrow = column.to_arrow()
+        elif hasattr(column.array, "codes") and column.array.codes.min(initial=0) >= 0:
+            # Of a categorical of pandas with no nulls, no row need be looked at.
+            labels = pa.array(column.array.categories)
+            return pa.DictionaryArray.from_arrays(pa.array(column.array.codes), labels, safe=False)
+        else:
+            arrow = pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise SchemaError(
             f"the column {name!r} mixes values of different types. Convert it to one type first"
@@ -171,228 +345,13 @@ def as_arrow(column: Any, name: str) -> Any:
     return arrow.chunk(0) if arrow.num_chunks == 1 else arrow.combine_chunks()
 
 
-def _arrow_of(column: Any) -> Any:
-    """A column in Arrow's form; of a categorical of pandas with no nulls, no row is looked at."""
-    pa = require("pyarrow", "frames")
-    if isinstance(column, pa.Array | pa.ChunkedArray):
-        return column
-    if hasattr(type(column), "to_arrow"):  # a series of pandas has attributes by its index, too
-        return column.to_arrow()
-    codes = getattr(column.array, "codes", None)
-    if codes is None or codes.min(initial=0) < 0:
-        return require("narwhals", "frames").from_native(column, series_only=True).to_arrow()
-    labels = pa.array(column.array.categories)
-    return pa.DictionaryArray.from_arrays(pa.array(codes), labels, safe=False)
-
-
 def is_number(kind: Any) -> bool:
     """Whether an Arrow type holds numbers."""
-    types = require("pyarrow", "frames").types
+    types: Any = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
-def wrap(frame: Any) -> Any:
-    """A frame as narwhals sees it, or an error when it sees none."""
-    nw = require("narwhals", "frames")
-    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        return frame
-    try:
-        return nw.from_native(frame)
-    except TypeError:
-        if isinstance(frame, str | Path):
-            raise SchemaError(
-                "a path is not a frame. mdrr.randomize_file and mdrr.tally_files read files"
-            ) from None
-        raise SchemaError(
-            f"a {type(frame).__name__} is not a data frame that can be read; "
-            "give pandas, Polars or PyArrow"
-        ) from None
-    except nw.exceptions.DuplicateError:
-        need_columns("the frame", list(getattr(frame, "column_names", frame.columns)), ())
-        raise
-
-
-def is_arrow(frame: Any, kind: str = "Table") -> bool:
-    """Whether this is a PyArrow table, or another kind of PyArrow's."""
-    given = type(frame)
-    return given.__name__ == kind and given.__module__.startswith("pyarrow")
-
-
-def names_of(frame: Any) -> list[str]:
-    """The names of a frame's columns."""
-    wrapped = wrap(frame)
-    lazy = isinstance(wrapped, require("narwhals", "frames").LazyFrame)
-    return list(wrapped.collect_schema().names() if lazy else wrapped.columns)
-
-
-def read_frame(
-    frame: Any, wanted: Sequence[str] | None, kinds: Mapping[str, str] | None = None
-) -> tuple[dict[str, Any], int]:
-    """The wanted columns in memory and their rows, or an error naming the one that is missing.
-
-    The columns are those of the frame's own library, but for an Enum of Polars: to ask for its type
-    takes longer than to make it Arrow's. So `kinds`, its `dictionary_kinds`, are asked for once.
-    """
-    wrapped = wrap(frame)
-    names = names_of(wrapped)
-    need_columns("the frame", names, wanted or ())
-    names = names if wanted is None else list(wanted)
-    if isinstance(wrapped, require("narwhals", "frames").LazyFrame):
-        wrapped = wrapped.select(*names).collect()
-    held = wrapped.to_native()
-    if len(held) == 0:
-        raise SchemaError("the frame has no rows: there is nobody to read")
-    if kinds is None:
-        kinds = dictionary_kinds(wrapped) if wrapped.implementation.is_polars() else {}
-    columns = {name: held[name] for name in names}
-    return {n: c.to_arrow() if kinds.get(n) == "Enum" else c for n, c in columns.items()}, len(held)
-
-
-def dictionary_kinds(frame: Any) -> dict[str, str]:
-    """The columns that are dictionaries: `"Enum"` of Polars, `"Categorical"` all others."""
-    if hasattr(frame, "read_next_batch"):  # an Arrow reader, of which no row is read for this
-        frame = frame.schema.empty_table()
-    wrapped = wrap(frame)
-    own = wrapped.implementation.is_polars()  # narwhals would list all labels
-    schema = (wrapped.to_native() if own else wrapped).collect_schema()
-    kinds = {name: type(kind).__name__ for name, kind in schema.items()}
-    found = {name: kind for name, kind in kinds.items() if kind in ("Categorical", "Enum")}
-    return found if own else dict.fromkeys(found, "Categorical")  # ordered ones are Enums there
-
-
 def is_coded(column: Any) -> bool:
-    """Whether a column is codes already: a dictionary, but for a Categorical of Polars.
-
-    There, labels of all columns are numbered together, so that each code must be looked up.
-    """
+    """Whether a column is codes already: a dictionary, but for a Categorical of Polars."""
     kind = column.dtype if hasattr(column, "dtype") else column.type
-    return type(kind).__name__ in ("CategoricalDtype", "DictionaryType")
-
-
-def need_columns(where: str, names: Sequence[str], wanted: Iterable[str]) -> None:
-    """Refuse two columns of one name, and the lack of one that is wanted."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise SchemaError(f"{where} has two columns named {name!r}. Rename or drop one")
-    for name in wanted:
-        if name not in names:
-            raise SchemaError(
-                f"{where} has no column {name!r}. It has {known(names)}. Rename the column, or "
-                "use the design these records belong to"
-            )
-
-
-def _binned(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
-    edges = np.asarray(attribute.edges, dtype=np.float64)
-    floats = arrow.cast("float64", safe=False)
-    values = np.asarray(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
-    absent = np.isnan(values)
-    outside = ~absent & ((values < edges[0]) | (values > edges[-1]))
-    if outside.any():
-        raise SchemaError(
-            f"{attribute.name!r} has {int(outside.sum()):,} values outside its bins "
-            f"[{edges[0]:g}, {edges[-1]:g}]. Widen the edges or clip the values first",
-            row=int(outside.argmax()),
-        )
-    codes = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
-    codes[absent] = ABSENT
-    return codes.astype(_signed(attribute))
-
-
-def _as_they_are(arrow: Any, attribute: Attribute) -> Codes | None:
-    """A dictionary's codes without a look at any row, if all of them are labels of the attribute.
-
-    Where its labels come first and in order, these are the column's own codes, not a copy.
-    """
-    if arrow.null_count or not require("pyarrow", "frames").types.is_dictionary(arrow.type):
-        return None
-    words, size = arrow.dictionary, attribute.size
-    by_word, kind = _word_positions(words, attribute), smallest_unsigned(size)
-    indices = arrow.indices.to_numpy(zero_copy_only=False)
-    if np.array_equal(by_word, np.arange(len(words))):
-        same = indices.dtype.itemsize == kind.itemsize
-        return np.asarray(indices.view(kind) if same else indices.astype(kind))
-    by_word = np.where(by_word < 0, size, by_word).astype(smallest_unsigned(size + 1))
-    return recoded(indices, by_word, size)
-
-
-def _looked_up(arrow: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
-    """Codes by label: −1 for null, an error for a label that some row has and the domain lacks."""
-    if require("pyarrow", "frames").types.is_dictionary(arrow.type):
-        words = arrow.dictionary
-        indices = arrow.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-        by_word = np.append(_word_positions(words, attribute), _signed(attribute)(ABSENT))
-        codes = np.asarray(by_word[indices])
-        # A dictionary may list labels that no row has: they are nobody's answer, and no error.
-    else:
-        codes = _positions(arrow, attribute)
-    unknown = np.flatnonzero(codes == _UNKNOWN)
-    if len(unknown):
-        row = int(unknown[0])
-        raise attribute.no_category(arrow[row].as_py(), row)
-    return codes
-
-
-def _word_positions(words: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
-    """`_positions` of a dictionary, kept for few words: the next batch has the same."""
-    if len(words) > _FEW_WORDS:
-        return _positions(words, attribute)
-    # 1 == True, though one is no answer to the other
-    labels = type(attribute.categories[0]).__name__
-    return _kept_positions(tuple(words.to_pylist()), words.type, attribute, labels)
-
-
-@lru_cache(maxsize=1024)
-def _kept_positions(
-    words: tuple[Any, ...], kind: Any, attribute: Attribute, _: str
-) -> npt.NDArray[np.signedinteger[Any]]:
-    return _positions(require("pyarrow", "frames").array(words, kind), attribute)
-
-
-def _positions(labels: Any, attribute: Attribute) -> npt.NDArray[np.signedinteger[Any]]:
-    pa, compute = require("pyarrow", "frames"), require("pyarrow.compute", "frames")
-    labels = _comparable(labels, attribute)
-    categories: list[Any] = list(attribute.categories)
-    if pa.types.is_integer(labels.type):  # a category that the column cannot hold is no value
-        bounds = np.iinfo(labels.type.to_pandas_dtype())
-        categories = [c if bounds.min <= c <= bounds.max else None for c in categories]
-    known_labels = pa.array(categories, labels.type)
-    found = compute.index_in(labels, value_set=known_labels, skip_nulls=True)
-    if found.null_count:
-        found = compute.if_else(labels.is_null(), ABSENT, found.fill_null(_UNKNOWN))
-    return np.asarray(found.to_numpy(zero_copy_only=False)).astype(_signed(attribute))
-
-
-def _comparable(arrow: Any, attribute: Attribute) -> Any:
-    """The column in a type whose values compare with the attribute's labels."""
-    pa = require("pyarrow", "frames")
-    types, kind = pa.types, type(attribute.categories[0])
-    if types.is_null(arrow.type):
-        return arrow.cast(label_type(attribute))
-    if kind is str and types.is_string_view(arrow.type):
-        return arrow.cast(pa.large_string())
-    if kind is int and types.is_floating(arrow.type):
-        values = arrow.to_numpy(zero_copy_only=False).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            broken = ~np.isnan(values) & (np.isinf(values) | (values % 1 != 0))
-        if broken.any():
-            raise SchemaError(
-                f"the column {attribute.name!r} has values that are not whole",
-                row=int(broken.argmax()),
-            )
-        return pa.array(values, from_pandas=True).cast(pa.int64(), safe=False)
-    fits = {
-        str: types.is_string(arrow.type) or types.is_large_string(arrow.type),
-        int: types.is_integer(arrow.type),
-        bool: types.is_boolean(arrow.type),
-    }[kind]
-    if not fits:
-        raise SchemaError(
-            f"the column {attribute.name!r} holds {arrow.type}, its categories are "
-            f"{kind.__name__}: {known(attribute.categories)}. Convert the column first"
-        )
-    return arrow
-
-
-def _signed(attribute: Attribute) -> type[np.signedinteger[Any]]:
-    return np.int16 if attribute.size < 2**15 else np.int64
+    return type(kind).__name__ in ("CategoricalDtype", "DictionaryType", "Enum")

@@ -14,24 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.columns import require
+from mdrr.batches import read_frame, wrap
+from mdrr.columns import pa
+from mdrr.cores import side_by_side
 from mdrr.counting import typed
 from mdrr.design import QUESTIONNAIRE, Cluster, Design
 from mdrr.domain import ADD_OR_MAP, Attribute
 from mdrr.errors import SchemaError, TallyError
-from mdrr.labels import (
-    ABSENT,
-    as_arrow,
-    decode_column,
-    encode_column,
-    is_arrow,
-    is_number,
-    names_of,
-    read_frame,
-    wrap,
-)
-from mdrr.polars_columns import categorical_codes
-from mdrr.randomizer import Batch, Codes, Reports, cells_of
+from mdrr.labels import ABSENT, as_arrow, decode_column, encode_column, is_coded, is_number
+from mdrr.randomizer import AT_ONCE, Batch, Codes, Reports, cells_of
 from mdrr.response import check_fingerprint
 
 FINGERPRINT = "mdrr.fingerprint"
@@ -40,14 +31,12 @@ FINGERPRINT = "mdrr.fingerprint"
 
 def stated_fingerprint(frame: Any) -> str | None:
     """The fingerprint a frame of reports carries, if its kind can carry one."""
-    if is_arrow(frame):
-        stated = (frame.schema.metadata or {}).get(FINGERPRINT.encode())
-        return None if stated is None else str(stated.decode())
-    wrapped = wrap(frame)
-    if not wrapped.implementation.is_pandas():
-        return None
-    stated = wrapped.to_native().attrs.get(FINGERPRINT)
-    return None if stated is None else str(stated)
+    wrapped, stated = wrap(frame), None
+    if wrapped.implementation.is_pyarrow():
+        stated = (wrapped.to_native().schema.metadata or {}).get(FINGERPRINT.encode(), b"").decode()
+    elif wrapped.implementation.is_pandas():
+        stated = wrapped.to_native().attrs.get(FINGERPRINT)
+    return str(stated) if stated else None
 
 
 @contextmanager
@@ -64,17 +53,19 @@ def report_codes(frame: Any, design: Design) -> Reports:
     """A frame of reports, with labels as `randomize` gives them, as codes of the design."""
     if (stated := stated_fingerprint(frame)) is not None:
         check_fingerprint(stated, design)
+    held, n = read_frame(frame, report_names(wrap(frame).columns, design))
     wanted = report_columns(design)
-    held, n = read_frame(frame, report_names(names_of(frame), design))
+
+    def codes_of(name: str) -> Codes:
+        return _reported(held[name], name, wanted[name])
+
+    quick = n <= AT_ONCE or all(map(is_coded, held.values()))
     with reported_labels():
-        columns = {name: _reported(held[name], name, a) for name, a in wanted.items()}
-    if len(design.questionnaires) == 1:
-        codes = tuple(_cluster_codes(columns, None, c, design) for c in design.clusters)
-        return Reports(design.fingerprint, n, (Batch(None, codes),))
-    which = _questionnaires(columns, design)
+        columns = dict(zip(wanted, side_by_side(codes_of, wanted, quick), strict=True))
+    which = _questionnaires(columns, design) if len(design.questionnaires) > 1 else None
     batches = []
     for q, questionnaire in enumerate(design.questionnaires):
-        rows = np.flatnonzero(which == q)
+        rows: Any = None if which is None else np.flatnonzero(which == q)
         asked = {name for c in questionnaire.clusters for name in c.columns}
         for name in columns.keys() - asked:
             answered = columns[name][rows] >= 0
@@ -105,7 +96,6 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
 
     The columns named in `dictionaries` are dictionaries, which hold every label once.
     """
-    pa = require("pyarrow", "frames")
     wanted = report_columns(design)
     columns = report_arrays(reports, design)
     fields = {
@@ -119,29 +109,10 @@ def report_table(reports: Reports, design: Design, dictionaries: Container[str] 
 
 def report_arrays(reports: Reports, design: Design) -> dict[str, Codes]:
     """The columns of a frame of reports as codes in the people's order; −1 where there is none."""
-    return _in_order(reports, design) or _placed(reports, design)
-
-
-def _in_order(reports: Reports, design: Design) -> dict[str, Codes] | None:
-    """The columns of reports that all stand in the people's order; None if they do not."""
-    batch = reports.batches[0]
-    if len(reports.batches) > 1 or batch.asked is not None:
-        return None
-    columns: dict[str, Codes] = {}
-    for cluster, codes in zip(design.clusters, batch.codes, strict=True):
-        parts: Iterable[Any] = (codes,)
-        if cluster.matrix.reports_cells and len(cluster.columns) > 1:
-            parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
-        columns.update(zip(cluster.columns, parts, strict=True))
-    return columns
-
-
-def _placed(reports: Reports, design: Design) -> dict[str, Codes]:
-    """The columns of reports, each at its person's place; −1 where she was not asked."""
-    wanted = report_columns(design)
+    wanted, in_order = report_columns(design), reports.batches[0].asked is None
     columns: dict[str, Codes] = {
-        name: np.full(reports.n, ABSENT, dtype=np.min_scalar_type(-a.size) if a else np.int64)
-        for name, a in wanted.items()
+        name: np.full(reports.n, ABSENT, np.min_scalar_type(-a.size) if a else np.int64)
+        for name, a in ({} if in_order else wanted).items()
     }
     for q, (batch, questionnaire) in enumerate(
         zip(reports.batches, design.questionnaires, strict=True)
@@ -149,12 +120,14 @@ def _placed(reports: Reports, design: Design) -> dict[str, Codes]:
         if QUESTIONNAIRE in wanted:
             columns[QUESTIONNAIRE][batch.rows] = q
         for cluster, codes in zip(questionnaire.clusters, batch.codes, strict=True):
-            whole = codes.astype(np.int64)
-            parts: Iterable[Any] = (whole,)
-            if cluster.matrix.reports_cells:
-                parts = np.unravel_index(whole, design.shape(cluster))
+            parts: Iterable[Any] = (codes,)
+            if cluster.matrix.reports_cells and len(cluster.columns) > 1:
+                parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
             for name, part in zip(cluster.columns, parts, strict=True):
-                columns[name][batch.rows] = part
+                if in_order:
+                    columns[name] = part
+                else:
+                    columns[name][batch.rows] = part
     return columns
 
 
@@ -178,10 +151,8 @@ def text_columns(design: Design) -> set[str]:
 
 def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
     """A column of reported labels as codes, or of codes; −1 where there is none."""
-    pa = require("pyarrow", "frames")
-    found = None if attribute is None else categorical_codes(column, attribute)
-    if found is not None:
-        return found
+    if attribute is not None and attribute.kind != "numeric":
+        return encode_column(column, attribute, nulls=True)
     arrow = as_arrow(column, name)
     if attribute is None:
         if pa.types.is_dictionary(arrow.type):
@@ -192,7 +163,7 @@ def _reported(column: Any, name: str, attribute: Attribute | None) -> Codes:
             raise TallyError(f"the column {name!r} must hold whole numbers") from None
         return np.asarray(whole.fill_null(ABSENT).to_numpy(zero_copy_only=False))
     codes = encode_column(arrow, attribute, nulls=True)
-    if attribute.kind == "numeric" and is_number(arrow.type) and (codes >= 0).any():
+    if is_number(arrow.type) and (codes >= 0).any():
         raise TallyError(
             f"the column {name!r} holds numbers, but reports hold bins, such as "
             f"{attribute.categories[0]!r}. These look like true answers: randomize them first"

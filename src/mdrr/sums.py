@@ -23,8 +23,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.burt import burt_tables
-from mdrr.counting import Integers, typed
+from mdrr.counting import Integers, burt_tables, typed
 from mdrr.errors import TallyError
 from mdrr.randomizer import Codes
 
@@ -44,12 +43,14 @@ _LOOKED_AT = 4096
 class Sums:
     """How often codes were reported together: `halves: int64 (2, C, C)`, C = Σ sizes.
 
-    `numbers: int64 (k,)` are those of the sampled people, increasing.
+    `sample` has the reports of the sampled people, one `unsigned (k,)` array per cluster, and
+    `numbers: int64 (k,)` what they drew, increasing.
     """
 
     halves: Integers
     sizes: tuple[int, ...]
     numbers: Integers
+    sample: tuple[Codes, ...]
 
     @cached_property
     def total(self) -> Integers:
@@ -73,7 +74,8 @@ class Sums:
         """The sums of one half of the people alone."""
         alone = np.zeros_like(self.halves)
         alone[half] = self.halves[half]
-        return Sums(alone, self.sizes, self.numbers[self.numbers % 2 == half])
+        here = self.numbers % 2 == half
+        return Sums(alone, self.sizes, self.numbers[here], tuple(c[here] for c in self.sample))
 
     def to_tables(self) -> list[Integers]:
         """Of each half the tables of all pairs of clusters, one after the other, flat."""
@@ -86,30 +88,29 @@ class Sums:
         tables: Sequence[npt.NDArray[np.integer]],
         sizes: tuple[int, ...],
         numbers: npt.NDArray[np.integer],
+        sample: tuple[Codes, ...],
     ) -> Sums:
         """What `to_tables` gave; refused unless all tables of a cluster count the same people."""
         upper, width = _upper(sizes), sum(sizes)
         if len(tables) != 2 or any(table.shape != upper.shape for table in tables):
             raise TallyError(f"sums are two lists of {len(upper):,} counts for this design")
         halves = np.zeros((2, width, width), dtype=np.int64)
+        starts, clusters = np.cumsum([0, *sizes])[:-1], np.arange(len(sizes))
+        own = np.repeat(clusters, sizes)
         for half, table in zip(halves, tables, strict=True):
             if table.size and table.min() < 0:
                 raise TallyError("sums cannot be negative")
             half.ravel()[upper] = table
             half += half.T
-            starts = np.cumsum([0, *sizes])[:-1]
             margins = np.add.reduceat(half, starts, axis=1)
-            own = np.repeat(np.arange(len(sizes)), sizes)
-            others = np.arange(len(sizes))[None] != own[:, None]
-            least = np.where(others, margins, np.iinfo(np.int64).max).min(axis=1)
-            if not np.array_equal(least, np.where(others, margins, -1).max(axis=1)):
+            margin = np.where(own == 0, margins[:, 1], margins[:, 0])  # by a table with another
+            if (margins != np.where(clusters == own[:, None], 0, margin[:, None])).any():
                 raise TallyError("the tables of these sums do not count the same people")
-            half[np.diag_indices(width)] = least
-        made = cls(halves, sizes, numbers.astype(np.int64))
+            half[np.diag_indices(width)] = margin
+        made = cls(halves, sizes, numbers.astype(np.int64), sample)
         sampled = np.bincount(made.numbers % 2, minlength=2)
         if (
-            made.numbers.ndim != 1
-            or (made.numbers[:1] < 0).any()
+            (made.numbers[:1] < 0).any()
             or (made.numbers[-1:] >= NUMBERS).any()
             or (np.diff(made.numbers) < 0).any()
             or (sampled > made.people).any()
@@ -140,11 +141,8 @@ def summed(
     counts: npt.NDArray[np.integer] | None,
     sizes: tuple[int, ...],
     sample: int,
-) -> tuple[Sums, tuple[Codes, ...]]:
-    """The sums of some reports, and the codes of a sample of them.
-
-    `counts` says how often each report occurs, once by default.
-    """
+) -> Sums:
+    """The sums of some reports and a sample of so many; `counts` says how often each occurs."""
     rng = _generator(columns, counts)
     rows = len(columns[0])
     if counts is None:
@@ -170,7 +168,7 @@ def summed(
     whole = steps[-1:] + rng.standard_gamma(n + 1 - size)
     numbers = 2 * (steps / whole * (NUMBERS // 2)).astype(np.int64) + bit
     codes = tuple(typed(c[row], s) for c, s in zip(columns, sizes, strict=True))
-    return Sums(halves, sizes, numbers), codes
+    return Sums(halves, sizes, numbers, codes)
 
 
 def _generator(
@@ -183,13 +181,12 @@ def _generator(
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "little")))
 
 
-def joined(parts: Sequence[tuple[Sums, tuple[Codes, ...]]]) -> tuple[Sums, tuple[Codes, ...]]:
+def joined(each: Sequence[Sums]) -> Sums:
     """The sums of several groups of people, and one sample of theirs.
 
     Below the largest number that a sample kept, nobody of its people is missing. So those with a
     number up to the least of these are a sample of all.
     """
-    each = [sums for sums, _ in parts]
     kept = [sums.numbers for sums in each]
     cut = [of for of, sums in zip(kept, each, strict=True) if len(of) < sum(sums.people)]
     bound = min((int(of[-1]) if len(of) else -1 for of in cut), default=NUMBERS)
@@ -198,6 +195,6 @@ def joined(parts: Sequence[tuple[Sums, tuple[Codes, ...]]]) -> tuple[Sums, tuple
     order = np.argsort(numbers, kind="stable")
     order = order[numbers[order] <= bound][:most]
     halves = np.sum([sums.halves for sums in each], axis=0)
-    codes = zip(*(codes for _, codes in parts), strict=True)
+    codes = zip(*(sums.sample for sums in each), strict=True)
     sample = tuple(np.concatenate(column)[order] for column in codes)
-    return Sums(halves, each[0].sizes, numbers[order]), sample
+    return Sums(halves, each[0].sizes, numbers[order], sample)

@@ -9,6 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from mdrr import datasets
+from mdrr.columns import Extra
 from mdrr.datasets import ADULT, PAPER, adult, adult_domain
 from mdrr.errors import ExtraError, SchemaError
 
@@ -110,6 +112,9 @@ def test_bad_arguments_say_what_is_known(arguments, message):
 )
 def test_missing_package_says_what_to_install(monkeypatch, backend, package, extra):
     monkeypatch.setitem(sys.modules, package, None)
+    for name in ("pa", "parquet", "pl"):  # as if they were used for the first time
+        used = getattr(datasets, name)
+        monkeypatch.setattr(datasets, name, Extra(used._module, used._extra))
     with pytest.raises(
         ExtraError, match=rf"{package} is not installed.*pip install 'mdrr\[{extra}\]'"
     ):

@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import mdrr
+from mdrr import spark
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import SchemaError, TallyError
 from mdrr.files import write_tables
 from mdrr.protocols import clustered, independent
 from mdrr.randomizer import randomize_codes
 from mdrr.report_frames import report_table
-from mdrr.spark import away
 from tests.cases import designs, domain_of
 from tests.cli.run import done, refusal
 from tests.engines.conftest import CHECKPOINTS, processes
@@ -193,7 +193,7 @@ def test_weights_are_the_same(cluster, monkeypatch, kind):
     table = reports_of(design).append_column("row", pa.array(np.arange(PEOPLE)))
     expected = mdrr.weigh(table, design, tolerance=1e-12)["weight"].to_numpy()
     if kind == "held":
-        monkeypatch.setattr(away, "most_codes", lambda *_: 2_000)  # there are more
+        monkeypatch.setattr(spark, "most_codes", lambda *_: 2_000)  # there are more
     found = mdrr.weigh(cluster.createDataFrame(table), design, tolerance=1e-12)
     assert found.columns == [*table.column_names, "weight"]
     weights = found.select("row", "weight").toArrow().sort_by("row")["weight"].to_numpy()
@@ -204,7 +204,7 @@ def test_weights_are_the_same(cluster, monkeypatch, kind):
 class Dying:
     """Reports on a cluster of which a worker dies during the third pass."""
 
-    held: away.Held
+    held: spark.Held
     passes: list
     killed: list
 
@@ -221,7 +221,7 @@ class Dying:
 
 def test_latent_classes_are_the_same_when_a_worker_dies(cluster, monkeypatch):
     """Parts of more tasks than the driver wants at once are joined on the way."""
-    monkeypatch.setattr(away, "_AT_ONCE", 2)
+    monkeypatch.setattr(spark, "_AT_ONCE", 2)
     design = designs()["mixed"]
     table = reports_of(design)
     sums = mdrr.tally(cluster.createDataFrame(table).repartition(3), design, keep="sums")

@@ -45,8 +45,8 @@ def estimate(
     from mdrr.estimation.result import check_names
     from mdrr.estimation.table import MOST_INTERVALS, RESULTS, refuse_clash
     from mdrr.files import write_tables
+    from mdrr.files.streams import check_folder
     from mdrr.files.tables import file_format
-    from mdrr.files.whole import check_folder
 
     keep_apart(out, reports, design)
     words = [*(option or ()), *_projection(method, projection)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def publish(path: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
     """Write a design and say so; a file that holds anything else is refused without `force`."""
-    from mdrr.files.whole import write_text
+    from mdrr.files.streams import write_text
 
     if path.is_file() and not force:
         held = held_design(path)

@@ -70,7 +70,7 @@ def respond(
     if out is None:
         print(report.to_json())
         return
-    from mdrr.files.whole import write_text
+    from mdrr.files.streams import write_text
 
     write_text(out, report.to_json() + "\n")
     print(f"Wrote {out}.", file=sys.stderr)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdrr.burt import burt_tables
+from mdrr.counting import burt_tables
 from mdrr.dependence.association import Measure, measured, shares_of
 from mdrr.dependence.association import debiased as debiased_value
 from mdrr.dependence.confidence import estimated, interval

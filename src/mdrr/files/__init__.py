@@ -9,9 +9,9 @@ from mdrr.files.reports import (
     tally_files,
     write_reports,
 )
+from mdrr.files.streams import whole, write_text
 from mdrr.files.tables import read_codes, read_people, read_tables, write_tables
 from mdrr.files.tallied import read_tally, write_tally
-from mdrr.files.whole import whole, write_text
 
 __all__ = [
     "randomize_file",

@@ -7,26 +7,24 @@ file in a file beside it, `<file>.mdrr.json`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
 from mdrr.design import Design
 from mdrr.errors import TallyError
-from mdrr.files.streams import STDIN, opened, zipping
+from mdrr.files.streams import STDIN, opened, written
 from mdrr.files.tables import (
     OnProgress,
     ahead,
     converted,
     file_format,
     parquet_metadata,
-    placed,
     read_codes,
     read_tables,
     sidecar,
     write_tables,
 )
-from mdrr.files.whole import whole
 from mdrr.randomizer import Reports, randomize_codes
 from mdrr.report_frames import (
     FINGERPRINT,
@@ -64,6 +62,15 @@ def stated_fingerprint(path: str | Path) -> str | None:
         ) from None
 
 
+def check_stated(path: str | Path, design: Design) -> None:
+    """Refuse a file of reports that states another design."""
+    if (stated := stated_fingerprint(path)) is not None:
+        try:
+            check_fingerprint(stated, design)
+        except TallyError as error:
+            raise error.inside(repr(str(path))) from None
+
+
 def read_reports(
     path: str | Path, design: Design, on_progress: OnProgress | None = None
 ) -> Iterator[Reports]:
@@ -73,9 +80,7 @@ def read_reports(
     `{"design": …, "questionnaire": …, "codes": […]}` per person; all but Parquet also zipped (.gz).
     "-" is CSV on stdin. A file that states another design is refused.
     """
-    if (stated := stated_fingerprint(path)) is not None:
-        with placed(path, 0):
-            check_fingerprint(stated, design)
+    check_stated(path, design)
     if file_format(path) == "jsonl":
         yield from _read_lines(path, design, on_progress)
         return
@@ -138,19 +143,13 @@ def tally_files(
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    each = (
-        read_reports(path, design, _share_of(on_progress, i, len(paths)))
-        for i, path in enumerate(paths)
-    )
-    return tally_batches(ahead(chain.from_iterable(each)), design, keep=keep)
 
+    def read(i: int, path: str | Path) -> Iterator[Reports]:
+        told = None if on_progress is None else lambda s: on_progress((i + s) / len(paths))
+        return read_reports(path, design, told)
 
-def _share_of(
-    on_progress: OnProgress | None, file: int, files: int
-) -> Callable[[float], None] | None:
-    if on_progress is None:
-        return None
-    return lambda share: on_progress((file + share) / files)
+    each = chain.from_iterable(map(read, range(len(paths)), paths))
+    return tally_batches(ahead(each), design, keep=keep)
 
 
 def _read_lines(
@@ -175,25 +174,23 @@ def _parsed(
         text = line.decode("utf-8")
         if not text.strip():
             continue
+        place = f"{str(path)!r}: line {number}"
         try:
-            report = Report.from_dict(_json(text))
+            report = Report.from_dict(json.loads(text))
             if design is not None:
                 report.check(design)
         except TallyError as error:
-            raise error.inside(f"{str(path)!r}: line {number}") from None
+            raise error.inside(place) from None
+        except (ValueError, RecursionError):
+            raise TallyError(
+                f"{place}: not a report. A report is a JSON object with 'codes'"
+            ) from None
         yield report
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise TallyError("not a report. A report is a JSON object with 'codes'") from None
 
 
 def _write_lines(path: str | Path, reports: Iterable[Reports], design: Design) -> int:
     count = 0
-    with whole(path) as beside, beside.open("wb") as raw, zipping(raw, path) as out:
+    with written(path) as out:
         for chunk in reports:
             lines = [""] * chunk.n
             for q, batch in enumerate(chunk.batches):

@@ -7,21 +7,30 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event, Semaphore, Thread
+from threading import Thread
 from typing import Any, TypeAlias, TypeVar
 
-from mdrr.batches import ROWS
-from mdrr.columns import require
+from mdrr.batches import ROWS, each_batch, need_columns
+from mdrr.columns import Extra, pa
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, SchemaError
-from mdrr.files.streams import STDIN, Rejoined, opened, refuse_zipped, zipped, zipping
-from mdrr.files.whole import whole, write_text
+from mdrr.files.streams import (
+    STDIN,
+    Rejoined,
+    opened,
+    refuse_zipped,
+    write_text,
+    written,
+    zipped,
+)
 from mdrr.frames import encode
-from mdrr.labels import need_columns, typed_column
+from mdrr.labels import typed_table
 from mdrr.randomizer import Codes
+
+parquet = Extra("pyarrow.parquet", "frames")
+arrow_csv = Extra("pyarrow.csv", "frames")
 
 T = TypeVar("T")
 
@@ -30,6 +39,8 @@ OnProgress: TypeAlias = Callable[[float], None]
 
 _BLOCK = 1 << 23
 _FIRST = 1 << 20
+_TEXT = ("string", "large_string", "string_view")
+"""Arrow's types of text."""
 _FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -56,72 +67,49 @@ def file_format(path: str | Path) -> str:
     return _FORMATS[Path(name).suffix]
 
 
-@contextmanager
-def placed(path: str | Path, before: int) -> Iterator[None]:
-    """Errors about data name the file and, where it is known, the row.
-
-    `before` rows of the file come before those at hand; the first of CSV is its header.
-    """
-    try:
-        yield
-    except MdrrError as error:
-        raise error.inside(repr(str(path)), before) from None
-
-
 def ahead(chunks: Iterator[T]) -> Iterator[T]:
     """The same chunks, each read while the one before is worked on.
 
     >>> list(ahead(iter("abc")))
     ['a', 'b', 'c']
     """
-    read: SimpleQueue[Future[T | None]] = SimpleQueue()
-    room, left = Semaphore(1), Event()
 
-    def reader() -> None:
-        done = False
-        while not done:
-            room.acquire()
-            if left.is_set():
-                return
-            waiting: Future[T | None] = Future()
+    def start() -> Future[T | None]:
+        waiting: Future[T | None] = Future()
+
+        def read() -> None:
             try:
                 waiting.set_result(next(chunks, None))
-                done = waiting.result() is None
             except BaseException as error:  # whoever waits is told
                 waiting.set_exception(error)
-                done = True
-            read.put(waiting)
 
-    # A daemon: whoever is told to stop does not wait for a file that never ends.
-    Thread(target=reader, name="mdrr-reader", daemon=True).start()
-    try:
-        while (chunk := read.get().result()) is not None:
-            room.release()
-            yield chunk
-    finally:
-        left.set()
-        room.release()
+        # A daemon: whoever is told to stop does not wait for a file that never ends.
+        Thread(target=read, name="mdrr-reader", daemon=True).start()
+        return waiting
+
+    waiting = start()
+    while (chunk := waiting.result()) is not None:
+        waiting = start()
+        yield chunk
 
 
 def converted(path: str | Path, tables: Iterable[Any], convert: Callable[[Any], T]) -> Iterator[T]:
     """What is made of each of a file's tables; an error about data names the file and the row."""
     before = 0 if file_format(path) == "parquet" else 1  # a row of CSV names the columns
-    for table in tables:
-        with placed(path, before):
-            made = convert(table)
-        yield made
-        before += table.num_rows
+    return each_batch(tables, convert, repr(str(path)), before)
 
 
 def read_codes(
     path: str | Path, domain: Domain, on_progress: OnProgress | None = None
 ) -> Iterator[list[Codes]]:
-    """True records as codes, chunk by chunk: an array per attribute, for `randomize_codes`."""
+    """True records as codes, chunk by chunk, ready for `mdrr.randomize_codes`."""
     tables = read_people(path, domain, on_progress)
     return ahead(converted(path, tables, lambda table: encode(table, domain)))
 
 
-def read_people(path: str | Path, domain: Domain, on_progress: OnProgress | None = None) -> Any:
+def read_people(
+    path: str | Path, domain: Domain, on_progress: OnProgress | None = None
+) -> Iterator[Any]:
     """True records as PyArrow tables, chunk by chunk, ready for `mdrr.randomize`.
 
     The file is CSV (also .csv.gz, .tsv, or "-" for CSV on stdin) or Parquet with a column per
@@ -141,16 +129,12 @@ def read_tables(
     if kind == "jsonl":
         raise MdrrError(f"{str(path)!r}: JSON Lines hold reports, not labels. Give CSV or Parquet")
     names = [*others, *(attribute.name for attribute in attributes)]
-    source = _parquet(path, names) if kind == "parquet" else _csv(path, names, attributes)
-    rows = 0
-    for table, share in source:
-        rows += table.num_rows
-        if table.num_rows:
-            yield table
-        if on_progress is not None:
-            on_progress(share)
-    if not rows:
-        raise SchemaError(f"{str(path)!r} has no rows: there is nobody to read")
+    told = on_progress or (lambda _: None)
+    if kind == "parquet":
+        return converted(path, _parquet(path, names, told), lambda table: table)
+    empty = any(label == "" for a in attributes for label in a.categories)
+    texts = _csv(path, names, empty, told)
+    return converted(path, texts, lambda table: typed_table(table, attributes))
 
 
 def sidecar(path: str | Path) -> Path:
@@ -169,19 +153,14 @@ def write_tables(path: str | Path, tables: Iterable[Any], *, fingerprint: str | 
         raise MdrrError(
             f"{str(path)!r}: tables are written as .csv, .tsv (also .csv.gz, .tsv.gz) or .parquet"
         )
-    rows, writer = 0, None
-    with whole(path) as beside, beside.open("wb") as raw, zipping(raw, path) as out:
-        try:
-            for table in tables:
-                if writer is None:
-                    writer = _writer(out, kind, table.schema)
+    rows, each = 0, iter(tables)
+    with written(path) as out:
+        if (first := next(each, None)) is None:
+            raise MdrrError(f"there is nothing to write to {str(path)!r}")
+        with _writer(out, kind, first.schema) as writer:
+            for table in chain([first], each):
                 writer.write_table(table)
                 rows += table.num_rows
-        finally:
-            if writer is not None:
-                writer.close()
-        if writer is None:
-            raise MdrrError(f"there is nothing to write to {str(path)!r}")
         # An old sidecar must never stand beside new rows, wherever this is interrupted.
         sidecar(path).unlink(missing_ok=True)
     if fingerprint is not None and kind != "parquet":
@@ -196,20 +175,17 @@ def parquet_metadata(path: str | Path) -> dict[bytes, bytes]:
 
 def _writer(out: Any, kind: str, schema: Any) -> Any:
     if kind == "parquet":
-        pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
         # Dictionaries are written as what they hold: other programs read plain text.
         plain = not any(pa.types.is_dictionary(field.type) for field in schema)
         writer = parquet.ParquetWriter(out, schema, compression="zstd", store_schema=plain)
         if not plain and schema.metadata:
             writer.add_key_value_metadata(schema.metadata)
         return writer
-    arrow_csv = require("pyarrow.csv", "frames")
     options = arrow_csv.WriteOptions(delimiter="\t" if kind == "tsv" else ",")
     return arrow_csv.CSVWriter(out, schema, write_options=options)
 
 
 def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
-    pa, parquet = require("pyarrow", "frames"), require("pyarrow.parquet", "frames")
     Path(path).open("rb").close()  # a missing file is an OSError that names it
     try:
         return parquet.ParquetFile(path, read_dictionary=as_dictionary)
@@ -217,30 +193,22 @@ def _parquet_file(path: str | Path, as_dictionary: list[str]) -> Any:
         raise SchemaError(f"{str(path)!r} is not a Parquet file, or is not whole") from None
 
 
-def _parquet(path: str | Path, names: list[str]) -> Iterator[tuple[Any, float]]:
-    pa = require("pyarrow", "frames")
+def _parquet(path: str | Path, names: list[str], told: OnProgress) -> Iterator[Any]:
     schema = _parquet_file(path, []).schema_arrow
     need_columns(repr(str(path)), schema.names, names)
-    texts = [n for n in names if _is_text(schema.field(n).type)]
+    texts = [n for n in names if str(schema.field(n).type) in _TEXT]
     file, done = _parquet_file(path, texts), 0
     try:
         for batch in file.iter_batches(batch_size=ROWS, columns=names):
+            yield pa.Table.from_batches([batch])
             done += batch.num_rows
-            yield pa.Table.from_batches([batch]), done / file.metadata.num_rows
+            told(done / file.metadata.num_rows)
     except (pa.ArrowInvalid, OSError):
         raise SchemaError(f"{str(path)!r} cannot be read to its end; it may be damaged") from None
 
 
-def _is_text(kind: Any) -> bool:
-    types = require("pyarrow", "frames").types
-    known = (types.is_string, types.is_large_string, types.is_string_view)
-    return any(is_kind(kind) for is_kind in known)
-
-
-def _csv(
-    path: str | Path, names: list[str], attributes: Sequence[Attribute]
-) -> Iterator[tuple[Any, float]]:
-    pa, arrow_csv = require("pyarrow", "frames"), require("pyarrow.csv", "frames")
+def _csv(path: str | Path, names: list[str], empty: bool, told: OnProgress) -> Iterator[Any]:
+    """Tables of texts. Quoted cells without one are null unless an empty text is a label."""
     delimiter = "\t" if file_format(path) == "tsv" else ","
     trouble: list[str] = []
 
@@ -250,15 +218,6 @@ def _csv(
         trouble.append(f"{which} has {row.actual_columns} cells instead of {row.expected_columns}")
         return "error"
 
-    def typed(batch: Any) -> Any:
-        table = pa.Table.from_batches([batch])
-        for attribute in attributes:
-            at = table.schema.get_field_index(attribute.name)
-            column = typed_column(table.column(at), attribute)
-            table = table.set_column(at, attribute.name, column)
-        return table
-
-    empty = any(label == "" for a in attributes for label in a.categories)
     convert = arrow_csv.ConvertOptions(
         include_columns=names,
         column_types=dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string())),
@@ -279,8 +238,9 @@ def _csv(
                 ),
                 convert,
             )
-            for table in converted(path, reader, typed):
-                yield table, share()
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+                told(share())
         except pa.ArrowInvalid as error:
             if trouble:
                 raise SchemaError(f"{str(path)!r}: {trouble[0]}") from None

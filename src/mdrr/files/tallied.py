@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mdrr.columns import require
+from mdrr.columns import pa
 from mdrr.design import Design
 from mdrr.errors import MdrrError, TallyError
-from mdrr.files.whole import whole, write_text
+from mdrr.files.streams import whole, write_text
 from mdrr.groups import parts_of
 from mdrr.response import check_fingerprint
 from mdrr.tallies import FORMATS, Tally, tally_of_parts
@@ -31,7 +31,6 @@ def write_tally(path: str | Path, tally: Tally) -> None:
     if _ending(path) == ".json":
         write_text(path, tally.to_json())
         return
-    pa = require("pyarrow", "frames")
     parts = [parts_of(group) for group in tally.groups]
     # The codes of all questionnaires are of one type, the smallest that holds them.
     largest = max((column.dtype for part in parts for column in part["codes"]), default="u1")
@@ -52,7 +51,6 @@ def read_tally(path: str | Path, design: Design) -> Tally:
     """The tally in a file, JSON or Arrow by its ending, validated against its design."""
     if _ending(path) == ".json":
         return Tally.from_json(Path(path).read_text(encoding="utf-8"), design)
-    pa = require("pyarrow", "frames")
     Path(path).open("rb").close()  # a missing file is an OSError that names it
     try:
         with pa.memory_map(str(path)) as file:
@@ -85,7 +83,6 @@ def _ending(path: str | Path) -> str:
 def _arrays(value: Any) -> Any:
     """A list of numbers as an array, a list of those as a list of arrays."""
     values = value.values
-    types = require("pyarrow", "frames").types
-    if types.is_integer(values.type):
+    if pa.types.is_integer(values.type):
         return values.to_numpy(zero_copy_only=False).copy()
     return [_arrays(each) for each in values]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import reduce
+from itertools import zip_longest
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mdrr.columns import require
+from mdrr.columns import pa
 from mdrr.design import Design
-from mdrr.errors import MdrrError
 from mdrr.groups import Group
-from mdrr.labels import encode_column, typed_column
+from mdrr.labels import encode_column, typed_table
 from mdrr.matrix import Array
 from mdrr.randomizer import randomize_codes, smallest_unsigned
 from mdrr.report_frames import report_codes, report_columns, report_table, reported_labels
@@ -42,46 +41,37 @@ _ROWS = 1 << 16
 
 def named(work: OnBatches, names: list[str], batches: Iterable[Any]) -> Iterator[Any]:
     """Some work on batches whose columns get their names back."""
-    pa = require("pyarrow", "frames")
     return work(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
 
 
 def randomized(design: Design, batches: Iterable[Any]) -> Iterator[Any]:
     """What the people of some batches send."""
     for table in _tables(batches):
-        with _without_row():
-            codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
+        codes = [encode_column(table[a.name], a) for a in design.domain.attributes]
         yield from report_table(randomize_codes(codes, design), design).to_batches()
 
 
 def coded(design: Design, most: int, text: bool, batches: Iterable[Any]) -> Iterator[Any]:
     """Distinct reports of labels as codes."""
-    pa = require("pyarrow", "frames")
     written = [a for a in report_columns(design).values() if a is not None and text]
     for table in _tables(batches):
         times = table[TIMES].to_numpy()
-        with _without_row(), reported_labels():
-            for a in written:
-                at = table.schema.get_field_index(a.name)
-                column = typed_column(table.column(at).dictionary_encode(), a)
-                table = table.set_column(at, a.name, column)
-            reports = report_codes(table.drop_columns(TIMES), design)
+        with reported_labels():
+            labels = typed_table(table.drop_columns(TIMES), written)
+            reports = report_codes(labels, design)
         for q, batch in enumerate(reports.batches):
             columns = {"q": pa.array(np.full(len(batch.rows), q, np.int32))}
-            for c in range(most):
-                codes = batch.codes[c].astype(np.int64) if c < len(batch.codes) else None
+            for c, codes in zip_longest(range(most), batch.codes):
                 none = pa.nulls(len(batch.rows), pa.int64())
-                columns[f"c{c}"] = none if codes is None else pa.array(codes)
+                columns[f"c{c}"] = none if codes is None else pa.array(codes.astype(np.int64))
             columns["times"] = pa.array(times[batch.rows])
             yield pa.RecordBatch.from_pydict(columns)
 
 
 def weighed(design: Design, factors: Factors, column: str, batches: Iterable[Any]) -> Iterator[Any]:
     """Reports and their weights."""
-    pa = require("pyarrow", "frames")
     for table in _tables(batches):
-        with _without_row():
-            (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
+        (batch,) = report_codes(table.select(list(report_columns(design))), design).batches
         weights = pa.array(factors.weights(batch.codes))
         yield from table.append_column(column, weights).to_batches()
 
@@ -107,13 +97,11 @@ def _total(parts: Iterable[Any]) -> Iterator[Any]:
     """Arrays or tallies added up, as a batch of one row; no batch if there are none."""
     listed = list(parts)
     if listed:
-        pa = require("pyarrow", "frames")
         yield pa.RecordBatch.from_pydict({PART: [pickle.dumps(reduce(add, listed))]})
 
 
 def _tables(batches: Iterable[Any], rows: int = _ROWS) -> Iterator[Any]:
     """Batches as larger tables."""
-    pa = require("pyarrow", "frames")
     kept: list[Any] = []
     for batch in batches:
         if batch.num_rows:
@@ -147,12 +135,3 @@ def _part(table: Any, design: Design) -> Tally:
         typed = [c.astype(smallest_unsigned(size)) for c, size in zip(codes, sizes, strict=True)]
         groups.append(Group(tuple(typed), times, tuple(sizes)))
     return Tally(design.fingerprint, tuple(groups))
-
-
-@contextmanager
-def _without_row() -> Iterator[None]:
-    """A row's number within a batch tells nobody where it is."""
-    try:
-        yield
-    except MdrrError as error:
-        raise type(error)(error.args[0]) from None
