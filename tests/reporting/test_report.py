@@ -228,7 +228,7 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
         assert f"{c.name}{mark} {reported_words(c.design)} {errors} {asked} " in words
     assert text.count('<tr class="used">') == 1
     assert "Forged report : whoever makes a report up" in words
-    assert compared.known in words
+    assert "Every two attributes are taken to depend on each other a little." in words
     used = Page(page(tmp_path, dependences=dependences(TALLY, DESIGN))).text
     assert "The dependences shown above were used" in used
 
@@ -280,7 +280,8 @@ def test_one_attribute(tmp_path: Path) -> None:
     path = report(mdrr.estimate(tally, design), design, path=tmp_path / "s.html")
     text = Page(path.read_text("utf-8")).text
     assert "1 attribute with 2 possible combinations" in text
-    assert "the design in use is the only one there is to compare" in text
+    assert "It is in use, and the only one there is to compare" in text
+    assert "taken to depend on each other" not in text
     assert "predicted error of a count" not in text  # no chart of one design
 
 

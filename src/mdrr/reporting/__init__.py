@@ -91,16 +91,12 @@ def report(
     return Path(path)
 
 
-def report_plan(
-    plan: Plan, *, path: str | Path, learnt: bool = False, title: str = "Which design to use"
-) -> Path:
+def report_plan(plan: Plan, *, path: str | Path) -> Path:
     """Write a self-contained page of a plan: every design's predicted error, and the best.
 
     Arguments:
         plan: what was planned.
         path: the file to write; its folder must exist.
-        learnt: whether it was planned with dependences; otherwise the page says what was assumed.
-        title: the page's heading.
 
     Returns:
         The path written.
@@ -113,7 +109,7 @@ def report_plan(
         ...     found.best.name in page.read_text(encoding="utf-8")
         True
     """
-    found = planned(plan, learnt)
-    figures = compared_figure(found)
-    write_text(path, fill("plan.html", figures, title=title, found=found, learnt=learnt))
+    found = planned(plan)
+    text = fill("plan.html", compared_figure(found), title="Which design to use", found=found)
+    write_text(path, text)
     return Path(path)
