@@ -236,19 +236,6 @@ class Contents:
         return "all" if all(together) else "some" if any(together) else ""
 
     @property
-    def pairs_words(self) -> str:
-        """What that means for their estimates."""
-        return words.pairs_words(self.design, self.pairs_held)
-
-    @property
-    def made(self) -> dict[str, tuple[str, ...]]:
-        """How each estimate was made."""
-        return {
-            name: words.made_words(each, self.design if each is self.estimate else None)
-            for name, each in self.methods.items()
-        }
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """Why the reports are doubtful, if they are."""
         return words.warning_words(self.methods.values())

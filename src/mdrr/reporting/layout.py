@@ -10,13 +10,12 @@ from typing import Any
 from mdrr import plots
 from mdrr.columns import require
 from mdrr.design import Cluster
-from mdrr.matrix import Constant, Public
 from mdrr.plots.estimated import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting.alternatives import Alternatives
 from mdrr.reporting.contents import Contents
-from mdrr.reporting.words import design_words, reported_words, size_words, strongest_words
+from mdrr.reporting.words import reported_words, size_words, strongest_words
 
 MOST_BARS = 12
 """A chart of protection shows so many clusters."""
@@ -70,11 +69,9 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
         "budget": lambda value, digits=2: f"{value:.{digits}f}" if isfinite(value) else "∞",
         "marks": marks,
         "size": size_words,
-        "asked": design_words,
         "reported": reported_words,
         "privacy": in_words,
         "sent": _sent,
-        "weights": _weights,
     }
     text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
@@ -106,7 +103,7 @@ def _figures(contents: Contents) -> dict[str, str]:
         )
         figures["pairs"] = plots.to_svg(
             plots.pairs(found, clusters=held, truth=contents.true_dependences),
-            f"The strongest pairs. {contents.pairs_words} {strongest}",
+            f"The strongest pairs. {strongest}",
         )
     answers = [
         plots.Answer(asked.words, dict(list(asked.counts.items())[:MOST_METHODS]), asked.truth)
@@ -132,12 +129,3 @@ def compared_figure(found: Alternatives) -> dict[str, str]:
 def _sent(cluster: Cluster) -> float | None:
     """How often in 100 times the truth is sent, if a report is an answer at all."""
     return 100 * plots.truth_sent(cluster) if cluster.matrix.reports_cells else None
-
-
-def _weights(cluster: Cluster) -> str:
-    matrix = cluster.matrix
-    if isinstance(matrix, Public):
-        return "none: it is sent as it is"
-    if isinstance(matrix, Constant):
-        return f"{matrix.diagonal:,} and {matrix.off:,} of {matrix.total:,}"
-    return f"{matrix.total:,} in all"
