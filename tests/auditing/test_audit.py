@@ -11,7 +11,6 @@ import pytest
 
 import mdrr
 from mdrr.auditing import RANDOMIZERS, Check, audit, origin, planted
-from mdrr.auditing.certificate import verdict
 from mdrr.auditing.platforms import in_node
 from mdrr.cli.audit import _NAMES
 from mdrr.errors import MdrrError
@@ -173,8 +172,8 @@ def test_an_audit_that_misses_planted_faults_says_that_it_is_weak(found):
     missed = planted.Planted("a fault", "empirical", "bulk", 30, 20, 0.5)
     weak = replace(found, planted=(missed,))
     assert weak.passed is False
-    assert verdict(weak).startswith("The audit missed faults that were planted")
-    assert verdict(found) == "Nothing wrong was found."
+    assert weak.verdict.startswith("The audit missed faults that were planted")
+    assert found.verdict == "Nothing wrong was found."
 
 
 def test_the_json_is_json(found):
