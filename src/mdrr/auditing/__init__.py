@@ -99,16 +99,16 @@ def audit(
         for name, each in asked.items()
     )
     planted: tuple[Planted, ...] = ()
+    here = [c.randomizer for c in origins if c.passed is not None]
     if self_test:
-        planted = find_planted(names, n, alpha, lambda share: tell((len(names) + share) / steps))
+        planted = find_planted(here, n, alpha, lambda share: tell((len(names) + share) / steps))
     tell(1.0)
-    about = _about([c.randomizer for c in origins if c.passed is not None])
     return Audit(
         metadata.version("mdrr"),
         datetime.now(UTC).date().isoformat(),
         n,
         float(confidence),
-        about,
+        _about(here),
         audited,
         tuple(origins),
         planted,

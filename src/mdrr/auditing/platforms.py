@@ -16,7 +16,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -77,22 +76,16 @@ def in_node(task: dict[str, Any], edit: Edit | None = None) -> Any:
     if node is None:
         raise MdrrError("Node.js is not installed, which runs the page's randomizer here")
     with tempfile.TemporaryDirectory() as folder:
-        for entry in resources.files("mdrr.server").joinpath("static").iterdir():
-            if entry.name.endswith(".js"):
-                text = entry.read_text(encoding="utf-8")
-                if edit is not None and entry.name == "randomize.js":
-                    text = _edited(text, edit)
-                Path(folder, entry.name).write_text(text, encoding="utf-8")
+        static = Path(__file__).parents[1] / "server" / "static"
+        for file in [*static.glob("*.js"), Path(__file__).with_name("page.mjs")]:
+            text = file.read_text(encoding="utf-8")
+            if edit is not None and file.name == "randomize.js":
+                if text.count(edit[0]) != 1:
+                    raise MdrrError(f"a fault cannot be planted: {edit[0]!r} is not there once")
+                text = text.replace(*edit)
+            Path(folder, file.name).write_text(text, encoding="utf-8")
         Path(folder, "package.json").write_text('{"type": "module"}', encoding="ascii")
-        program = resources.files("mdrr.auditing").joinpath("page.mjs").read_text(encoding="utf-8")
-        Path(folder, "page.mjs").write_text(program, encoding="utf-8")
         return child([node, str(Path(folder, "page.mjs"))], task)
-
-
-def _edited(text: str, edit: Edit) -> str:
-    if text.count(edit[0]) != 1:
-        raise MdrrError(f"a fault cannot be planted: {edit[0]!r} is not in the page once")
-    return text.replace(*edit)
 
 
 def child(command: list[str], task: Any, **environment: str) -> Any:
