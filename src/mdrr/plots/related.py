@@ -10,7 +10,7 @@ from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
 from mdrr.estimation import Table
 from mdrr.plots import style
-from mdrr.plots.estimated import category_order
+from mdrr.plots.counted import category_order
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
 
 _MOST = 400

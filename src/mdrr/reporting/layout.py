@@ -10,7 +10,7 @@ from typing import Any
 from mdrr import plots
 from mdrr.columns import require
 from mdrr.design import Cluster
-from mdrr.plots.estimated import MOST_METHODS
+from mdrr.plots.counted import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.reporting.alternatives import Alternatives
