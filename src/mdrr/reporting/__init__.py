@@ -19,8 +19,6 @@ from mdrr.survey import Survey
 
 __all__ = ["report", "report_plan"]
 
-TITLE = "What the randomized answers say"
-
 
 def report(
     estimate: Estimate,
@@ -72,7 +70,7 @@ def report(
         ...     "RR-Independent" in page.read_text(encoding="utf-8")
         True
     """
-    heading = title or (survey.title if survey else "") or TITLE
+    heading = title or (survey.title if survey else "") or "What the randomized answers say"
     contents = Contents(
         estimate,
         design,

@@ -17,7 +17,6 @@ from mdrr.estimation import Estimate, Table
 from mdrr.frames import encode
 from mdrr.planning import Plan
 from mdrr.plots import category_order
-from mdrr.plots.style import percent
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
 from mdrr.reporting import words
@@ -163,15 +162,15 @@ class Contents:
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
         """Every attribute's estimated shares."""
-        return tuple(map(self._margin, range(len(self.design.domain))))
-
-    def _margin(self, place: int) -> Margin:
-        attribute, truth = self.design.domain.attributes[place], None
-        question = self.survey.questions[place] if self.survey else Question(attribute)
-        if self.codes is not None:
-            counts = np.bincount(self.codes[place], minlength=attribute.size)
-            truth = counts / self.estimate.n
-        return Margin.of(question, self.estimate.table(attribute.name), truth=truth)
+        attributes, found = self.design.domain.attributes, []
+        questions = self.survey.questions if self.survey else map(Question, attributes)
+        for place, (attribute, question) in enumerate(zip(attributes, questions, strict=True)):
+            truth = None
+            if self.codes is not None:
+                counts = np.bincount(self.codes[place], minlength=attribute.size)
+                truth = counts / self.estimate.n
+            found.append(Margin.of(question, self.estimate.table(attribute.name), truth=truth))
+        return tuple(found)
 
     @property
     def designs(self) -> Mapping[str, Design]:
@@ -210,7 +209,7 @@ class Contents:
             return None
         return from_codes(self.codes, self.design.domain)
 
-    @property
+    @cached_property
     def parts(self) -> list[Cluster]:
         """Every cluster of the design, once."""
         return list(dict.fromkeys(c for q in self.design.questionnaires for c in q.clusters))
@@ -239,29 +238,3 @@ class Contents:
     def warnings(self) -> tuple[str, ...]:
         """Why the reports are doubtful, if they are."""
         return words.warning_words(self.methods.values())
-
-    @property
-    def takes_apart(self) -> bool:
-        """Whether a method takes attributes reported apart as unrelated, or as less related."""
-        return any(each.method in ("product", "adjust") for each in self.methods.values())
-
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """What the reader should know first."""
-        found = [outcome.words for outcome in self.outcomes[:1]]
-        if self.phases:
-            found.append(f"Phases are taken together: {'; '.join(self.phases)}.")
-        mine = self.alternatives.mine
-        if mine is not None and not self.outcomes:
-            found.append(
-                f"Predicted of this design: a typical count is off by {percent(mine.error)} %, in "
-                f"the worst table by {percent(mine.worst)} %. What this rests on is said beside "
-                "the other designs."
-            )
-        if self.asked:
-            top = [margin.leading for margin in self.margins[:8]]
-            listed = "; ".join(f"{row['label']} {row['value']:.0f} %" for row in top)
-            found.append(f"The most frequent answers: {listed}.")
-        if self.dependences is not None:
-            found.append(words.strongest_words(self.dependences))
-        return tuple(found)

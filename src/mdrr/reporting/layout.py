@@ -9,7 +9,6 @@ from typing import Any
 
 from mdrr import plots
 from mdrr.columns import require
-from mdrr.design import Cluster
 from mdrr.plots.counted import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
@@ -19,27 +18,17 @@ from mdrr.reporting.words import reported_words, size_words, strongest_words
 
 MOST_BARS = 12
 """A chart of protection shows so many clusters."""
-MOST_LEADING = 15
-"""The first chart shows so many attributes."""
-MOST_CLUSTERS = 40
-"""A table of clusters lists so many."""
 
 
 def render(contents: Contents) -> str:
     """The page as text."""
-    survey = contents.survey
     return fill(
         "page.html",
         _figures(contents),
-        language=survey.language if survey else None,
-        marks=marks(survey.language) if survey and contents.title == survey.title else "",
         title=contents.title,
         it=contents,
-        leading=[margin.leading for margin in contents.margins[:MOST_LEADING]],
-        level=round(100 * contents.estimate.table(contents.margins[0].name).level),
-        drawn_methods=list(contents.methods)[:MOST_METHODS],
         most_bars=MOST_BARS,
-        most_clusters=MOST_CLUSTERS,
+        most_methods=MOST_METHODS,
     )
 
 
@@ -71,7 +60,8 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
         "size": size_words,
         "reported": reported_words,
         "privacy": in_words,
-        "sent": _sent,
+        "sent": plots.truth_sent,
+        "strongest": strongest_words,
     }
     text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
@@ -86,14 +76,10 @@ def _figures(contents: Contents) -> dict[str, str]:
     """The figures that the contents allow, by name."""
     figures = compared_figure(contents.alternatives)
     if any(part.matrix.reports_cells for part in contents.parts):
-        words = "; ".join(
-            f"{' + '.join(part.attributes)}: {_sent(part):.0f} times in 100, blind guess "
-            f"{100 / part.matrix.cells:.2g}"
-            for part in contents.parts[:MOST_BARS]
-            if part.matrix.reports_cells
+        figures["privacy"] = plots.to_svg(
+            plots.privacy(contents.design, most=MOST_BARS),
+            "How often the true answer is sent. The sentences beside the chart say the same.",
         )
-        chart = plots.privacy(contents.design, most=MOST_BARS)
-        figures["privacy"] = plots.to_svg(chart, f"How often the truth is sent. {words}.")
     if (found := contents.dependences) is not None:
         strongest = strongest_words(found, most=6)
         held = [part.attributes for part in contents.parts]
@@ -120,12 +106,6 @@ def compared_figure(found: Alternatives) -> dict[str, str]:
     """The chart of designs, by its name; none where there are not two to compare."""
     if found.plan is None or len(found.plan.candidates) < 2:
         return {}
-    shown = found.plan.candidates[:12]
-    words = "; ".join(f"{c.name} {percent(c.predicted.error)} %" for c in shown)
+    words = "Predicted error of each design; the numbers are in the table below."
     chart = plots.candidates(found.plan, used=found.used)
-    return {"alternatives": plots.to_svg(chart, f"Predicted error of each design: {words}.")}
-
-
-def _sent(cluster: Cluster) -> float | None:
-    """How often in 100 times the truth is sent, if a report is an answer at all."""
-    return 100 * plots.truth_sent(cluster) if cluster.matrix.reports_cells else None
+    return {"alternatives": plots.to_svg(chart, words)}
