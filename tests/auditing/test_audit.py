@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from dataclasses import replace
 from importlib import metadata
 
@@ -58,7 +59,7 @@ def test_without_a_design_the_built_in_ones_are_audited_under_node():
 
 def test_what_is_missing_is_not_audited(monkeypatch):
     monkeypatch.setattr("mdrr.auditing.platforms.shutil.which", lambda name: None)
-    monkeypatch.setattr("mdrr.auditing.platforms.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     found = audit(DESIGN, n=1_000, confidence=SURE, randomizers=["bulk", "browser", "spark"])
     away = [c for c in found.checks if c.passed is None]
     assert [(c.part, c.randomizer) for c in away] == [
@@ -70,7 +71,7 @@ def test_what_is_missing_is_not_audited(monkeypatch):
     ]
     assert all(c.looked_at.startswith("not audited: ") for c in away)
     assert "Node.js is not installed" in away[0].looked_at
-    assert "pyspark is not installed" in away[2].looked_at
+    assert "pyspark.sql is not installed. Run: pip install 'mdrr[spark]'" in away[2].looked_at
     assert found.passed is True
     assert found.complete is False
     with pytest.raises(MdrrError, match="is not installed"):

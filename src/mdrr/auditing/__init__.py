@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib import metadata
-from importlib.util import find_spec
 from typing import Any
 
 from mdrr.auditing.integers import exact
@@ -147,6 +146,6 @@ def _about(names: Sequence[str]) -> dict[str, str]:
     about = {machine.system(): machine.release(), "Python": machine.python_version()}
     if "browser" in names:
         about["Node.js"] = str(in_node({"name": "version"})).removeprefix("v")
-    if "spark" in names and find_spec("pyspark"):
+    if "spark" in names:
         about["Spark"] = metadata.version("pyspark")
     return about

@@ -16,7 +16,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -127,8 +126,6 @@ def _browser() -> AbstractContextManager[Run]:
 @contextmanager
 def _spark() -> Iterator[Run]:
     """Spark on this machine: the session that is active, or one that ends with the audit."""
-    if not find_spec("pyspark"):
-        raise MdrrError("pyspark is not installed. Run: pip install 'mdrr[spark]'")
     sql, failures = require("pyspark.sql", "spark"), require("pyspark.errors", "spark")
     active = sql.SparkSession.getActiveSession()
     if not (active or "JAVA_HOME" in os.environ or shutil.which("java")):

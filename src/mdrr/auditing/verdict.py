@@ -176,7 +176,7 @@ class Audit:
 
     def certificate(self, path: str | Path) -> Path:
         """Write the audit as one self-contained HTML page, and give its path."""
-        from mdrr.reporting.layout import fill
+        from mdrr.reporting import fill
 
         planted: dict[str, list[Planted]] = {}
         for each in self.planted:

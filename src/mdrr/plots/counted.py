@@ -75,15 +75,13 @@ def shares(table: Table, *, truth: Array | None = None) -> Chart:
     attribute = table.estimate.domain.attribute(name)
     if truth is not None and len(truth) != attribute.size:
         raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
-    order = category_order(attribute, table.values)
     rows = []
-    for i in order:
+    for i in category_order(attribute, table.values):
         value, low, high = (100 * float(x[i]) for x in (table.values, table.low, table.high))
-        texts = {"text": f"{value:.1f}", "range": f"{low:.1f}–{high:.1f}"}
-        label = str(attribute.categories[i])
-        rows.append({"label": label, "value": value, "low": low, "high": high, **texts})
-    y = style.rows_axis(rows)
-    base = chart_of(rows).encode(y=y)
+        row = {"label": str(attribute.categories[i]), "value": value, "low": low, "high": high}
+        row |= {"text": f"{value:.1f}", "range": f"{low:.1f}–{high:.1f}"}
+        rows.append(row if truth is None else {**row, "truth": 100 * float(truth[i])})
+    base = chart_of(rows).encode(y=style.rows_axis(rows))
     x = alt.X("low:Q", axis=alt.Axis(tickCount=5, title="% of people"), scale=alt.Scale(zero=True))
     blue = COLOURS["estimate"]
     small: dict[str, Any] = {"align": "right", "fontSize": 11, "color": COLOURS["muted"]}
@@ -94,11 +92,7 @@ def shares(table: Table, *, truth: Array | None = None) -> Chart:
         style.words(base, "range:N", **small).encode(x=alt.value(PLOT + 104)),
     ]
     if truth is not None:
-        true = [
-            {"label": row["label"], "truth": 100 * float(truth[i])}
-            for row, i in zip(rows, order, strict=True)
-        ]
-        layers.append(style.strokes(chart_of(true).encode(y=y), "truth:Q"))
+        layers.append(style.strokes(base, "truth:Q"))
     return layered(layers, width=PLOT, height=ROW * len(rows))
 
 

@@ -119,7 +119,11 @@ def _words(found: Plan, used: str | None, rest: str) -> tuple[str, ...]:
     more: list[str | None] = []
     mine = next((c for c in found.candidates if c.name == used), None)
     if mine is None or mine is best:
-        more += least_words(found)
+        least = min(found.candidates, key=lambda c: c.predicted.error)
+        shown = percent(least.predicted.error)
+        if shown != percent(best.predicted.error):
+            more.append(f"“{least.name}” is predicted to err by less on the whole, {shown} %.")
+            more.append(why_first(found, least) or found.ranking)
     else:
         times = mine.predicted.error / max(best.predicted.error, 1e-300)
         much = f", {times:,.{int(times < 10)}f} times as much" if times >= 1.2 else ""
@@ -157,16 +161,6 @@ def why_first(found: Plan, other: Candidate) -> str | None:
         f"“{best.name}” comes first for single attributes, which count more: it errs by "
         f"{percent(alone[0])} % on them, “{other.name}” by {percent(alone[1])} %."
     )
-
-
-def least_words(found: Plan) -> tuple[str, ...]:
-    """Which design is shown to err less than the best on the whole, and why it is not the best."""
-    least = min(found.candidates, key=lambda c: c.predicted.error)
-    shown = percent(least.predicted.error)
-    if shown == percent(found.best.predicted.error):
-        return ()
-    less = f"“{least.name}” is predicted to err by less on the whole, {shown} %."
-    return less, why_first(found, least) or found.ranking
 
 
 def distinct(proposed: Plan) -> list[Candidate]:
