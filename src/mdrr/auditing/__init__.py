@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
-from mdrr.auditing.integers import exact
+from mdrr.auditing.integers import MOST_PROBES, exact
 from mdrr.auditing.origin import provenance
 from mdrr.auditing.planted import self_test as find_planted
-from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, in_node
+from mdrr.auditing.platforms import PLATFORMS, in_node
 from mdrr.auditing.samples import empirical
 from mdrr.auditing.specimens import specimens
 from mdrr.auditing.verdict import Audit, Audited, Check, Part, Planted
@@ -135,7 +135,7 @@ def _checks(
             return Check(part, name, None, f"not audited: {reason}")
 
         for where, design in asked.items():
-            if name in TAKES_BYTES:
+            if name in MOST_PROBES:
                 yield where, check("exact", exact, run, design, name)
             yield where, check("empirical", empirical, run, design, name, n, alpha)
         yield None, check("provenance", provenance, name)

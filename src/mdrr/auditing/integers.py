@@ -34,7 +34,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 _MOST_ROUNDS = 60
 SMALL = 2**16
 MOST_PROBES = {"single": 2**15, "bulk": 2**20, "browser": 2**17}
-"""So many people are randomized at most."""
+"""So many people are randomized at most, by those that can be given bytes."""
 MOST_QUESTIONNAIRES = 64
 
 

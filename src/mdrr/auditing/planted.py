@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from scipy import stats
 
-from mdrr.auditing.integers import exact
+from mdrr.auditing.integers import MOST_PROBES, exact
 from mdrr.auditing.origin import provenance
-from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, Edit, Run, page
+from mdrr.auditing.platforms import PLATFORMS, Edit, Run, page
 from mdrr.auditing.samples import empirical
 from mdrr.auditing.specimens import drawn_questionnaires, every_matrix
 from mdrr.auditing.verdict import SOUND, Check, Planted
@@ -80,12 +81,8 @@ def _too_true(matrix: Matrix) -> Matrix:
     return Constant(matrix.cells, matrix.diagonal + (matrix.cells - 1) * less, matrix.off - less)
 
 
-def _share(codes: Sequence[Codes], table: np.ndarray) -> None:
-    table[:, 2:4] = table[:, :2]
-
-
-def _share_after_choice(codes: Sequence[Codes], table: np.ndarray) -> None:
-    table[:, 4:6] = table[:, 2:4]
+def _share(first: int, codes: Sequence[Codes], table: np.ndarray) -> None:
+    table[:, first + 2 : first + 4] = table[:, first : first + 2]
 
 
 def _choose_by_answer(codes: Sequence[Codes], table: np.ndarray) -> None:
@@ -105,7 +102,7 @@ def _swapped(run: Run) -> Run:
 
 COUNTED: dict[str, Fault] = {
     "one integer of 65,536 leads to another code": _other_matrices(_one_unit),
-    "two clusters use the same random bytes": _other_bytes(_share),
+    "two clusters use the same random bytes": _other_bytes(partial(_share, 0)),
 }
 """Found by counting integers, under `every_matrix`."""
 
@@ -114,7 +111,7 @@ SAMPLED: dict[str, tuple[str, Fault]] = {
     "the truth is sent too often": ("is claimed", _other_matrices(_too_true)),
     "two clusters share bytes, each alone is right": (
         "whole reports",
-        _other_bytes(_share_after_choice),
+        _other_bytes(partial(_share, 2)),  # after the choice of a questionnaire
     ),
     "the questionnaire depends on an answer": ("is claimed", _other_bytes(_choose_by_answer)),
     "two answers are swapped, ε is kept": ("not distributed", _swapped),
@@ -159,7 +156,7 @@ def self_test(
 ) -> tuple[Planted, ...]:
     """Plant every fault in some randomizers, which run here, and see which are found."""
     found, whole = [], every_matrix()
-    for name in (each for each in names if each in TAKES_BYTES):
+    for name in (each for each in names if each in MOST_PROBES):
         with PLATFORMS[name]() as run:
             once = {words: exact(plant(run), whole, name) for words, plant in COUNTED.items()}
         if name == "browser":

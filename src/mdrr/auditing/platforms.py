@@ -228,6 +228,3 @@ PLATFORMS: dict[str, Callable[[], AbstractContextManager[Run]]] = {
     "spark": _spark,
 }
 """Each opens a randomizer, or raises an error that says why it cannot run here."""
-
-TAKES_BYTES = ("single", "bulk", "browser")
-"""Those that can be given bytes, so that their integers can be counted."""

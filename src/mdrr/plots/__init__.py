@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from mdrr.plots.counted import (
-    Answer,
-    arrivals,
-    category_order,
-    counts,
-    marginal,
-    overview,
-    shares,
-)
+from mdrr.plots.counted import Answer, arrivals, category_order, counts, marginal, overview, shares
 from mdrr.plots.designs import candidates, privacy, truth_sent
 from mdrr.plots.related import cross_table, heat_map, pairs
 from mdrr.plots.style import COLOURS, Chart, to_svg
