@@ -268,7 +268,7 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
     assert compared.words[0] in words
     assert compared.plan is not None
     for c in compared.plan.candidates:
-        mark = " in use" if c.name == compared.used else ""
+        mark = " in use" if c is compared.used else ""
         kinds = (c.predicted.error, c.predicted.alone, c.predicted.together, c.predicted.worst)
         errors = " ".join("–" if each is None else percent(each) for each in kinds)
         asked = len(c.design.questionnaires)

@@ -32,6 +32,12 @@ from mdrr.respondent import draw_bytes
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 _MOST_ROUNDS = 60
+_WAYS = {
+    "every": "every integer where D = 2¹⁶",
+    "ends": "both ends of every stretch",
+    "some ends": "both ends of 1,024 stretches of wide matrices",
+}
+"""How much of a row is looked at."""
 SMALL = 2**16
 MOST_PROBES = {"single": 2**15, "bulk": 2**20, "browser": 2**17}
 """So many people are randomized at most, by those that can be given bytes."""
@@ -90,7 +96,7 @@ class Place:
     fields: Mapping[str, Any]
     offset: int
     cells: Integers
-    how: str  # "every", "ends" or "some ends"
+    how: str  # one of `_WAYS`
 
     @property
     def words(self) -> str:
@@ -187,9 +193,7 @@ def exact(run: Run, design: Design, randomizer: str) -> Check:
     said = [
         f"{rows:,} of {all_rows:,} rows of {len(places):,} "
         + ("matrix" if len(places) == 1 else "matrices"),
-        *(["every integer where D = 2¹⁶"] if "every" in ways else []),
-        *(["both ends of every stretch"] if "ends" in ways else []),
-        *(["both ends of 1,024 stretches of wide matrices"] if "some ends" in ways else []),
+        *(words for how, words in _WAYS.items() if how in ways),
     ]
     if len(design.questionnaires) > 1:
         said.append(f"{len(asked):,} of {len(design.questionnaires):,} questionnaires")

@@ -210,5 +210,5 @@ def _compared(found: Alternatives) -> dict[str, str]:
     if found.plan is None or len(found.plan.candidates) < 2:
         return {}
     words = "Predicted error of each design; the numbers are in the table below."
-    chart = plots.candidates(found.plan, used=found.used)
+    chart = plots.candidates(found.plan, used=found.used.name if found.used else None)
     return {"alternatives": plots.to_svg(chart, words)}

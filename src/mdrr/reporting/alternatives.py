@@ -11,7 +11,7 @@ import numpy as np
 from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.errors import DesignError, MdrrError
-from mdrr.planning import Candidate, Plan, Predicted, plan, predict
+from mdrr.planning import Candidate, Plan, plan, predict
 from mdrr.planning.predict import GUESSED, GUESSWORK
 from mdrr.plots.style import percent
 
@@ -32,15 +32,9 @@ class Alternatives:
 
     words: tuple[str, ...]  # what the comparison says
     plan: Plan | None = None  # the designs, of those that ask the same only the first
-    used: str | None = None  # the name of the one in use, if it is among them
+    used: Candidate | None = None  # the one in use, if it is among them
     note: str = ""  # where the plan, or its dependences, come from
     command: str | None = None  # how to get the comparison, or the best design, by oneself
-
-    @property
-    def mine(self) -> Predicted | None:
-        """What is predicted of the design in use, if it is."""
-        found = () if self.plan is None else self.plan.candidates
-        return next((c.predicted for c in found if c.name == self.used), None)
 
 
 def alternatives(
@@ -55,7 +49,7 @@ def alternatives(
     >>> from mdrr.protocols import independent
     >>> d = Domain(tuple(Attribute(name, tuple("uvwxyz")) for name in "abcd"))
     >>> found = alternatives(independent(d, epsilon=4.0), 10_000)
-    >>> found.plan.best.name, found.used
+    >>> found.plan.best.name, found.used.name
     ('sampled 2', 'independent')
     """
     if n < 1:
@@ -85,20 +79,20 @@ def alternatives(
     except (MdrrError, ArithmeticError) as error:
         return Alternatives((f"No other design could be compared: {error}.",))
     kept, failed = distinct(proposed), ""
-    used = next((c.name for c in kept if _alike(c.design, design)), None)
+    used = next((c for c in kept if _alike(c.design, design)), None)
     if used is None:
         try:
             mine = predict(design, proposed.n, proposed.tables, dependences=proposed.dependences)
         except (MdrrError, ArithmeticError) as error:
             failed = f". The one in use cannot be predicted: {error}"
         else:
-            used = OWN
+            used = Candidate(OWN, design, mine)
             if len(design.questionnaires) > 1:  # as a plan's split one is, so tell them apart
                 kept = [
                     replace(c, name=f"another {c.name}") if c.name.startswith("split") else c
                     for c in kept
                 ]
-            kept.append(Candidate(used, design, mine))
+            kept.append(used)
     found = proposed.among(kept)
     return Alternatives(_words(found, used, failed), found, used, note, f"{command} -o next.json")
 
@@ -113,29 +107,28 @@ def planned(made: Plan) -> Alternatives:
     return Alternatives(_words(shown, None, second), shown)
 
 
-def _words(found: Plan, used: str | None, rest: str) -> tuple[str, ...]:
+def _words(found: Plan, used: Candidate | None, rest: str) -> tuple[str, ...]:
     """What the best design does, and the one in use; `rest` ends the sentence if there is none."""
     best, people = found.best, f"{found.n:,} people" if found.n > 1 else "one person"
     more: list[str | None] = []
-    mine = next((c for c in found.candidates if c.name == used), None)
-    if mine is None or mine is best:
+    if used is None or used is best:
         least = min(found.candidates, key=lambda c: c.predicted.error)
         shown = percent(least.predicted.error)
         if shown != percent(best.predicted.error):
             more.append(f"“{least.name}” is predicted to err by less on the whole, {shown} %.")
             more.append(why_first(found, least) or found.ranking)
     else:
-        times = mine.predicted.error / max(best.predicted.error, 1e-300)
+        times = used.predicted.error / max(best.predicted.error, 1e-300)
         much = f", {times:,.{int(times < 10)}f} times as much" if times >= 1.2 else ""
-        rest = f"; the one in use, “{mine.name}”, by {percent(mine.predicted.error)} %{much}"
-        more.append(why_first(found, mine))
-        heavy, light = best.predicted.forged, mine.predicted.forged
+        rest = f"; the one in use, “{used.name}”, by {percent(used.predicted.error)} %{much}"
+        more.append(why_first(found, used))
+        heavy, light = best.predicted.forged, used.predicted.forged
         if heavy > 1.2 * light:
             more.append(
                 f"But one forged report would weigh as much as {heavy:,.0f} people under "
                 f"“{best.name}”, and {light:,.0f} under the one in use."
             )
-    if mine is best:
+    if used is best:
         first = "comes first of those compared here"
         only = "the only one there is to compare"
         rest = f". It is in use, and {first if len(found.candidates) > 1 else only}"

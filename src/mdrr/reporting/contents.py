@@ -114,13 +114,10 @@ class Outcome:
     @property
     def words(self) -> str:
         """The same in one or two sentences."""
-        foreseen = ["", ""]
-        if self.predicted is not None:
-            both = self.predicted.error, self.predicted.worst
-            foreseen = [f" (predicted: {percent(each)} %)" for each in both]
+        foreseen = f" (predicted: {percent(self.predicted.error)} %)" if self.predicted else ""
         text = (
-            f"With {self.name}, a typical count is off by {percent(self.typical)} %{foreseen[0]}. "
-            f"In the worst table it is off by {percent(self.worst)} %{foreseen[1]}."
+            f"With {self.name}, a typical count is off by {percent(self.typical)} %{foreseen}. "
+            f"In the worst table it is off by {percent(self.worst)} %."
         )
         if self.largest is None or self.median is None:
             return text
@@ -179,10 +176,10 @@ class Contents:
         """The design's name: the paper's, or a plan's where people get different questions."""
         if self.phases:
             return f"{len(self.phases)} phases"
-        planned = self.alternatives.used
-        if planned in (None, OWN) or len(self.design.questionnaires) == 1:
+        used = self.alternatives.used
+        if used is None or used.name == OWN or len(self.design.questionnaires) == 1:
             return words.protocol_name(self.design)
-        return planned
+        return used.name
 
     @cached_property
     def methods(self) -> dict[str, Estimate]:
@@ -254,7 +251,8 @@ class Contents:
         """How far off each estimate turned out, in a simulation."""
         if self.codes is None:
             return ()
-        predicted = self.alternatives.mine if self.estimate.method == "auto" else None
+        used = self.alternatives.used if self.estimate.method == "auto" else None
+        predicted = used.predicted if used else None
         return outcomes(self.methods, self.codes, self.asked, predicted)
 
     @property
