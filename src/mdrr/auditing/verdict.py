@@ -183,7 +183,7 @@ class Audit:
             planted.setdefault(each.fault, []).append(each)
         known = {"names": NAMES, "parts": PARTS, "no_proof": NO_PROOF, "weak": WEAK}
         values = {"it": self, "findings": findings, "planted": planted, **known}
-        write_text(path, fill("certificate.html", {}, title="Audit of the randomizer", **values))
+        write_text(path, fill("certificate.html", title="Audit of the randomizer", **values))
         return Path(path)
 
 

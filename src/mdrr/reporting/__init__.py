@@ -15,19 +15,15 @@ from mdrr.design import Design
 from mdrr.estimation import Estimate
 from mdrr.files import write_text
 from mdrr.planning import Plan
-from mdrr.plots.counted import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
 from mdrr.query import Where
-from mdrr.reporting.alternatives import Alternatives, planned
+from mdrr.reporting.alternatives import planned
 from mdrr.reporting.contents import Contents
 from mdrr.reporting.words import reported_words, size_words, strongest_words
 from mdrr.survey import Survey
 
 __all__ = ["report", "report_plan"]
-
-MOST_BARS = 12
-"""A chart of protection shows so many clusters."""
 
 
 def report(
@@ -117,22 +113,13 @@ def report_plan(plan: Plan, *, path: str | Path) -> Path:
         ...     found.best.name in page.read_text(encoding="utf-8")
         True
     """
-    found = planned(plan)
-    text = fill("plan.html", _compared(found), title="Which design to use", found=found)
-    write_text(path, text)
+    write_text(path, fill("plan.html", title="Which design to use", found=planned(plan)))
     return Path(path)
 
 
 def render(contents: Contents) -> str:
     """The page as text."""
-    return fill(
-        "page.html",
-        _figures(contents),
-        title=contents.title,
-        it=contents,
-        most_bars=MOST_BARS,
-        most_methods=MOST_METHODS,
-    )
+    return fill("page.html", title=contents.title, it=contents)
 
 
 def marks(language: str) -> Any:
@@ -140,8 +127,8 @@ def marks(language: str) -> Any:
     return require("markupsafe", "report").Markup(' lang="{}" dir="auto"').format(language)
 
 
-def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
-    """A page from its template, the figures by name and what else it speaks of."""
+def fill(name: str, **values: Any) -> str:
+    """A page from its template and what it speaks of."""
     jinja = require("jinja2", "report")
     folder = resources.files("mdrr.reporting")
     environment = jinja.Environment(
@@ -165,50 +152,12 @@ def fill(name: str, figures: Mapping[str, str], **values: Any) -> str:
         "privacy": in_words,
         "sent": plots.truth_sent,
         "strongest": strongest_words,
+        "svg": lambda chart, words: safe(plots.to_svg(chart, words)),
     }
     text: str = environment.get_template(name).render(
         style=safe((folder / "page.css").read_text(encoding="utf-8")),
-        figures={each: safe(svg) for each, svg in figures.items()},
+        plots=plots,
         version=metadata.version("mdrr"),
         **values,
     )
     return text
-
-
-def _figures(contents: Contents) -> dict[str, str]:
-    """The figures that the contents allow, by name."""
-    figures = _compared(contents.alternatives)
-    if any(part.matrix.reports_cells for part in contents.parts):
-        figures["privacy"] = plots.to_svg(
-            plots.privacy(contents.design, most=MOST_BARS),
-            "How often the true answer is sent. The sentences beside the chart say the same.",
-        )
-    if (found := contents.dependences) is not None:
-        strongest = strongest_words(found, most=6)
-        held = [part.attributes for part in contents.parts]
-        figures["heat"] = plots.to_svg(
-            plots.heat_map(found, clusters=contents.framed),
-            f"Dependence of every pair of attributes. {strongest}",
-        )
-        figures["pairs"] = plots.to_svg(
-            plots.pairs(found, clusters=held, truth=contents.true_dependences),
-            f"The strongest pairs. {strongest}",
-        )
-    answers = [
-        plots.Answer(asked.words, dict(list(asked.counts.items())[:MOST_METHODS]), asked.truth)
-        for asked in contents.asked
-        if asked.truth or not contents.simulated
-    ]
-    if answers:
-        words = "Count queries with their intervals; the numbers are in the table below."
-        figures["counts"] = plots.to_svg(plots.counts(answers), words)
-    return figures
-
-
-def _compared(found: Alternatives) -> dict[str, str]:
-    """The chart of designs, by its name; none where there are not two to compare."""
-    if found.plan is None or len(found.plan.candidates) < 2:
-        return {}
-    words = "Predicted error of each design; the numbers are in the table below."
-    chart = plots.candidates(found.plan, used=found.used.name if found.used else None)
-    return {"alternatives": plots.to_svg(chart, words)}

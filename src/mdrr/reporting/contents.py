@@ -20,7 +20,8 @@ from mdrr.frames import encode
 from mdrr.matrix import Array
 from mdrr.planning import Plan
 from mdrr.planning.predict import Predicted, relative_error
-from mdrr.plots import category_order
+from mdrr.plots import Answer, category_order
+from mdrr.plots.counted import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
@@ -246,6 +247,15 @@ class Contents:
             found.append(Asked(said, self.is_held(query.attributes), counts, truth))
         return tuple(found)
 
+    @property
+    def drawn(self) -> list[Answer]:
+        """Those that a chart can show, by as many methods as it can tell apart."""
+        return [
+            Answer(asked.words, dict(islice(asked.counts.items(), MOST_METHODS)), asked.truth)
+            for asked in self.asked
+            if asked.truth or not self.simulated
+        ]
+
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """How far off each estimate turned out, in a simulation."""
@@ -255,7 +265,7 @@ class Contents:
         predicted = used.predicted if used else None
         return outcomes(self.methods, self.codes, self.asked, predicted)
 
-    @property
+    @cached_property
     def true_dependences(self) -> Dependences | None:
         """The dependences of the true records, where there are others to compare with them."""
         if self.codes is None or self.dependences is None:

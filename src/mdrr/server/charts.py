@@ -95,7 +95,7 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
                 Margin(question, found.table(name), raw=raw[name])
                 for name, question in zip(survey.domain.names, survey.questions, strict=True)
             ]
-            return fill("shares.html", {}, margins=margins, marks=marks(survey.language))
+            return fill("shares.html", margins=margins, marks=marks(survey.language))
 
         return Response(await findings.compute(written), media_type="text/html")
 
