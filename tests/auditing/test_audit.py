@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from dataclasses import replace
 from importlib import metadata
 
@@ -11,7 +12,6 @@ import pytest
 
 import mdrr
 from mdrr.auditing import RANDOMIZERS, Check, audit, origin, planted
-from mdrr.auditing.certificate import verdict
 from mdrr.auditing.platforms import in_node
 from mdrr.cli.audit import _NAMES
 from mdrr.errors import MdrrError
@@ -59,7 +59,7 @@ def test_without_a_design_the_built_in_ones_are_audited_under_node():
 
 def test_what_is_missing_is_not_audited(monkeypatch):
     monkeypatch.setattr("mdrr.auditing.platforms.shutil.which", lambda name: None)
-    monkeypatch.setattr("mdrr.auditing.platforms.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     found = audit(DESIGN, n=1_000, confidence=SURE, randomizers=["bulk", "browser", "spark"])
     away = [c for c in found.checks if c.passed is None]
     assert [(c.part, c.randomizer) for c in away] == [
@@ -71,7 +71,7 @@ def test_what_is_missing_is_not_audited(monkeypatch):
     ]
     assert all(c.looked_at.startswith("not audited: ") for c in away)
     assert "Node.js is not installed" in away[0].looked_at
-    assert "pyspark is not installed" in away[2].looked_at
+    assert "pyspark.sql is not installed. Run: pip install 'mdrr[spark]'" in away[2].looked_at
     assert found.passed is True
     assert found.complete is False
     with pytest.raises(MdrrError, match="is not installed"):
@@ -173,8 +173,8 @@ def test_an_audit_that_misses_planted_faults_says_that_it_is_weak(found):
     missed = planted.Planted("a fault", "empirical", "bulk", 30, 20, 0.5)
     weak = replace(found, planted=(missed,))
     assert weak.passed is False
-    assert verdict(weak).startswith("The audit missed faults that were planted")
-    assert verdict(found) == "Nothing wrong was found."
+    assert weak.verdict.startswith("The audit missed faults that were planted")
+    assert found.verdict == "Nothing wrong was found."
 
 
 def test_the_json_is_json(found):

@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mdrr.auditing.integers import exact
+from mdrr.auditing.integers import exact, stretches
 from mdrr.auditing.platforms import PLATFORMS
 from mdrr.auditing.specimens import drawn_questionnaires, every_matrix, specimens
-from mdrr.auditing.stretches import stretches
 from mdrr.design import Cluster, Design, Questionnaire
 from mdrr.matrix import Constant, matrix_from_dict
 from mdrr.protocols import independent, joint

@@ -33,6 +33,10 @@ def related(strength: float) -> Dependences:
     return Dependences(DOMAIN.names, values)
 
 
+def used(found: Alternatives) -> str | None:
+    return found.used and found.used.name
+
+
 def names_in(found: Alternatives) -> list[str]:
     return [] if found.plan is None else [c.name for c in found.plan.candidates]
 
@@ -68,7 +72,7 @@ def test_designs_that_ask_the_same_are_listed_once() -> None:
 )
 def test_the_design_in_use_is_found_though_budgets_are_rounded(design: Design, name: str) -> None:
     found = alternatives(design, N)
-    assert found.used == name
+    assert used(found) == name
     assert name in names_in(found)
     assert OWN not in names_in(found)
 
@@ -78,9 +82,10 @@ def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
     found = alternatives(design, N)
     assert found.plan is not None
     expected = predict(design, N, found.plan.tables, dependences=found.plan.dependences)
-    assert found.used == OWN
+    assert used(found) == OWN
     assert [c.predicted for c in found.plan.candidates if c.name == OWN] == [expected]
-    assert found.mine == expected
+    assert found.used is not None
+    assert found.used.predicted == expected
     ranks = [(not c.predicted.covered, c.predicted.loss) for c in found.plan.candidates]
     assert ranks == sorted(ranks)
 
@@ -88,30 +93,36 @@ def test_a_design_that_is_no_candidate_is_predicted_beside_them() -> None:
 def test_other_shares_of_people_are_another_design() -> None:
     even = mdrr.split_questionnaire(DOMAIN, "abcd", epsilon=4.0)
     uneven = mdrr.split_questionnaire(DOMAIN, "abcd", epsilon=4.0, shares=[0.7, 0.1, 0.1, 0.1])
-    assert alternatives(even, N).used == "sampled 1"
-    assert alternatives(uneven, N).used == OWN
+    assert used(alternatives(even, N)) == "sampled 1"
+    assert used(alternatives(uneven, N)) == OWN
 
 
 def test_dependences_are_used_where_they_are_more_than_noise() -> None:
     clear, noisy = (mdrr.independent(DOMAIN, epsilon=e) for e in (16.0, 0.5))
     found = alternatives(clear, N, related(0.6))
-    assert "dependences shown above were used" in found.known
+    assert "dependences shown above were used" in found.note
     expected = plan(DOMAIN, n=N, epsilon=clear.epsilon, dependences=related(0.6))
     assert found.plan is not None
     assert found.plan.best.predicted == expected.best.predicted
     assert expected.best.predicted != plan(DOMAIN, n=N, epsilon=clear.epsilon).best.predicted
     unsure = alternatives(noisy, N, related(0.6))
-    assert "too uncertain" in unsure.known
+    assert "too uncertain" in unsure.note
     assert unsure.plan is not None
     blind = plan(DOMAIN, n=N, epsilon=noisy.epsilon).best
     assert unsure.plan.best.predicted == blind.predicted
-    assert alternatives(clear, N).known.startswith("No dependences were at hand")
+    without = alternatives(clear, N)
+    assert without.note == ""
+    assert [each.plan and each.plan.assumed for each in (found, unsure, without)] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_pairs_nobody_reported_leave_dependences_unused() -> None:
     alone = mdrr.sampled(DOMAIN, 1, epsilon=16.0)
     assert math.isinf(predict(alone, N, list(combinations("abcd", 2))).error)
-    assert "too uncertain" in alternatives(alone, N, related(0.6)).known
+    assert "too uncertain" in alternatives(alone, N, related(0.6)).note
 
 
 def test_the_verdict_names_both_errors_and_how_far_apart_they_are() -> None:
@@ -122,7 +133,7 @@ def test_the_verdict_names_both_errors_and_how_far_apart_they_are() -> None:
     times = errors[mine] / errors[best]
     assert 1.2 < times < 10
     assert found.words[0] == (
-        f"With this budget (ε = 4.00) and these 20,000 people, the design “{best}” is predicted to "
+        f"With 20,000 people, each spending at most ε = 4, the design “{best}” is predicted to "
         f"err by {percent(errors[best])} % on a typical count; the one in use, “independent”, by "
         f"{percent(errors[mine])} %, {times:.1f} times as much."
     )
@@ -146,11 +157,9 @@ def test_the_verdict_says_what_a_forger_would_gain() -> None:
 def test_the_best_design_is_told_that_it_is() -> None:
     best = plan(DOMAIN, n=N, epsilon=4.0).best
     found = alternatives(best.design, N)
-    assert found.used == best.name
-    assert (
-        f"no design compared here is predicted to do better than the one in use, “{best.name}”"
-        in (found.words[0])
-    )
+    assert used(found) == best.name
+    assert f"the design “{best.name}” is predicted to err" in found.words[0]
+    assert "It is in use, and comes first of those compared here." in found.words[0]
 
 
 @pytest.mark.parametrize(("share", "alone"), [(0.5, 2.0), (0.5, 0.5), (0.9999, 2.0)])
@@ -168,10 +177,10 @@ def test_nothing_is_said_to_be_best_where_another_is_shown_to_err_less(
     found = alternatives(best.design, N, made=made)
     assert found.plan is not None
     shown = [percent(c.predicted.error) for c in found.plan.candidates]
-    assert found.used == best.name == found.plan.best.name
-    assert ("no design compared here" in found.words[0]) == (shown[0] == shown[1])
+    assert used(found) == best.name == found.plan.best.name
+    assert "It is in use, and comes first of those compared here." in found.words[0]
+    assert (len(found.words) == 1) == (shown[0] == shown[1])
     if shown[0] != shown[1]:
-        assert f"“{best.name}”, comes first of those compared here" in found.words[0]
         assert found.words[1] == (
             f"“{other.name}” is predicted to err by less on the whole, {shown[1]} %."
         )
@@ -180,7 +189,7 @@ def test_nothing_is_said_to_be_best_where_another_is_shown_to_err_less(
 
 def test_hopeless_budgets_are_said_to_be() -> None:
     found = alternatives(mdrr.independent(DOMAIN, epsilon=0.001), 1)
-    assert "(ε = 0.001) and one person" in found.words[0]
+    assert "With one person, each spending at most ε = 0.001," in found.words[0]
     assert "mostly a guess" in found.words[-1]
     hopeful = alternatives(mdrr.independent(DOMAIN, epsilon=9.0), N)
     assert not any("a guess" in sentence for sentence in hopeful.words)
@@ -190,9 +199,8 @@ def test_one_attribute_has_one_design() -> None:
     domain = DOMAIN.project(["c"])
     found = alternatives(mdrr.independent(domain, epsilon=8.0), 100)
     assert found.used is not None
-    assert names_in(found) == [found.used]
+    assert names_in(found) == [used(found)]
     assert "the only one there is to compare" in found.words[0]
-    assert found.known == ""
 
 
 def test_a_dense_matrix_made_by_hand_is_predicted() -> None:
@@ -201,7 +209,7 @@ def test_a_dense_matrix_made_by_hand_is_predicted() -> None:
     clusters = (Cluster(("b",), constant_matrix(2, epsilon=1.0)), Cluster(("d",), banded))
     design = Design(domain, (Questionnaire(clusters, 1),))
     found = alternatives(design, 100)
-    assert found.used == OWN
+    assert used(found) == OWN
     assert {"independent", "joint", OWN} <= set(names_in(found))
 
 
@@ -235,7 +243,7 @@ def test_many_questionnaires_get_the_command_instead(monkeypatch: pytest.MonkeyP
     ("error", "words"),
     [
         (DesignError("the domain is too large"), "compared: the domain is too large"),
-        (OverflowError("math range error"), "No other design could be computed"),
+        (OverflowError("math range error"), "No other design could be compared"),
     ],
 )
 def test_a_planner_that_fails_leaves_a_sentence(
@@ -260,20 +268,6 @@ def test_a_design_too_large_to_predict_leaves_the_others(monkeypatch: pytest.Mon
     assert found.used is None
     assert len(names_in(found)) > 3
     assert "The one in use cannot be predicted: a matrix of 9 cells" in found.words[0]
-
-
-@pytest.mark.parametrize(
-    ("workload", "words"),
-    [
-        ("both", "one or two attributes"),
-        ("pairs", "two attributes"),
-        ("singles", "one attribute"),
-        (["abc"], "the tables that matter"),
-    ],
-)
-def test_what_was_planned_for_is_a_phrase(workload: str | list[str], words: str) -> None:
-    found = plan(DOMAIN, n=N, epsilon=4.0, workload=workload)
-    assert Alternatives((), plan=found).tables == words
 
 
 def test_nobody_reported() -> None:

@@ -10,7 +10,7 @@ import pytest
 import mdrr
 from mdrr.estimation import Count, Estimate
 from mdrr.planning.predict import relative_error
-from mdrr.reporting.outcomes import Asked, outcomes
+from mdrr.reporting.contents import Asked, outcomes
 from mdrr.tallies import tally_codes
 
 SHAPE = (5, 2, 7)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mdrr
-from mdrr.errors import DesignError
 from mdrr.planning import Plan
 from mdrr.plots.style import percent
 from mdrr.privacy import in_words
@@ -26,8 +26,8 @@ DOMAIN = mdrr.Domain(
 PLAN = mdrr.plan(DOMAIN, n=5000, epsilon=3.0)
 
 
-def text_of(tmp_path: Path, plan: Plan = PLAN, learnt: bool = False) -> str:
-    return report_plan(plan, path=tmp_path / "plan.html", learnt=learnt).read_text("utf-8")
+def text_of(tmp_path: Path, plan: Plan = PLAN) -> str:
+    return report_plan(plan, path=tmp_path / "plan.html").read_text("utf-8")
 
 
 def test_page_stands_alone_and_is_accessible(tmp_path: Path) -> None:
@@ -59,10 +59,25 @@ def test_page_holds_the_numbers_of_the_plan(tmp_path: Path) -> None:
 
 
 def test_page_says_on_what_it_rests(tmp_path: Path) -> None:
-    assert "A pilot tells how much they do" in Page(text_of(tmp_path)).text
-    learnt = Page(text_of(tmp_path, learnt=True)).text
-    assert "dependences that were given tell" in learnt
-    assert "A pilot tells" not in learnt
+    assert "A pilot of enough people tells how much they do" in Page(text_of(tmp_path)).text
+    learnt = Page(text_of(tmp_path, replace(PLAN, assumed=False))).text
+    assert "but the dependences that were given." in learnt
+    assert "Dependences tell what is lost" in learnt
+    assert "A pilot of enough people tells" not in learnt
+
+
+@pytest.mark.parametrize(
+    ("workload", "words"),
+    [
+        ("both", "1 or 2 attributes"),
+        ("pairs", "2 attributes"),
+        ("singles", "1 attribute"),
+        ([("colour", "smokes", "<grade>")], "3 attributes"),
+    ],
+)
+def test_page_says_what_was_planned_for(tmp_path: Path, workload: Any, words: str) -> None:
+    found = mdrr.plan(DOMAIN, n=5000, epsilon=3.0, workload=workload)
+    assert f"the combinations of {words}, all" in Page(text_of(tmp_path, found)).text
 
 
 def test_page_says_how_designs_are_ranked(tmp_path: Path) -> None:
@@ -98,10 +113,4 @@ def test_one_attribute_and_a_hopeless_budget(tmp_path: Path) -> None:
     words = Page(text_of(tmp_path, mdrr.plan(DOMAIN.project(["smokes"]), n=1, epsilon=0.01))).text
     assert "the next best" not in words
     assert "mostly a guess" in words
-    assert "A pilot tells" not in words
-
-
-def test_a_plan_without_designs_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DesignError, match="no design to show"):
-        text_of(tmp_path, replace(PLAN, candidates=()))
-    assert not list(tmp_path.iterdir())
+    assert "A pilot of enough people tells" not in words

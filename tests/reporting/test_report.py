@@ -139,6 +139,53 @@ def test_page_says_how_the_estimate_was_made_and_why_it_stopped(tmp_path: Path) 
     assert "the paper's procedure" in text
 
 
+def test_a_saved_estimate_says_as_much_of_how_it_was_made(tmp_path: Path) -> None:
+    made = mdrr.estimate(TALLY, DESIGN, method="adjust")
+    made.save(tmp_path / "estimate.npz")
+    again = mdrr.Estimate.load(tmp_path / "estimate.npz")
+    assert page(tmp_path, estimate=again) == page(tmp_path, estimate=made)
+
+
+def test_a_method_not_known_here_is_named(tmp_path: Path) -> None:
+    made = replace(mdrr.estimate(TALLY, DESIGN, "product"), method="oracle")
+    assert "The estimator is “oracle”." in page(tmp_path, estimate=made)
+
+
+KEPT = "A pair that somebody reports as one answer can be estimated with no assumption"
+APART = "The answers to a grey pair's questions are randomized apart"
+NEVER = "Nobody is asked both of a grey pair's questions"
+
+
+@pytest.mark.parametrize(
+    ("design", "asked", "pairs"),
+    [
+        (mdrr.joint(DOMAIN, p=0.5), "Everybody reported every attribute, as one answer.", KEPT),
+        (mdrr.sampled(DOMAIN, 2, epsilon=9.0), "Each person got one of 3 questionnaires", KEPT),
+        (mdrr.independent(DOMAIN, p=0.5), "every attribute, each on its own.", APART),
+        (
+            DESIGN,
+            "Everybody reported every attribute, in 2 groups.",
+            f"{KEPT} on how it is related. {APART}",
+        ),
+        (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "at random and reported 1 attribute.", NEVER),
+    ],
+)
+def test_page_says_what_was_asked_and_how_pairs_reach_the_collector(
+    tmp_path: Path, design: mdrr.Design, asked: str, pairs: str
+) -> None:
+    tally = mdrr.tally(mdrr.randomize(PEOPLE, design, source=mdrr.SeededSource(2)), design)
+    made = mdrr.estimate(tally, design, "product")
+    known = dependences(TALLY, DESIGN)
+    path = report(made, design, path=tmp_path / "report.html", dependences=known)
+    text = Page(path.read_text("utf-8")).text
+    assert "The survey has 3 attributes with 18 possible combinations." in text
+    assert asked in text
+    assert [said in text for said in (KEPT, APART, NEVER)] == [
+        said in pairs for said in (KEPT, APART, NEVER)
+    ]
+    assert pairs in text
+
+
 def test_no_truth_and_no_word_of_simulation_unless_it_is_given(tmp_path: Path) -> None:
     text = Page(everything(tmp_path)).text
     assert "imulation" not in text
@@ -221,14 +268,14 @@ def test_page_compares_the_design_with_others_and_marks_the_one_in_use(tmp_path:
     assert compared.words[0] in words
     assert compared.plan is not None
     for c in compared.plan.candidates:
-        mark = " in use" if c.name == compared.used else ""
+        mark = " in use" if c is compared.used else ""
         kinds = (c.predicted.error, c.predicted.alone, c.predicted.together, c.predicted.worst)
         errors = " ".join("–" if each is None else percent(each) for each in kinds)
         asked = len(c.design.questionnaires)
         assert f"{c.name}{mark} {reported_words(c.design)} {errors} {asked} " in words
     assert text.count('<tr class="used">') == 1
     assert "Forged report : whoever makes a report up" in words
-    assert compared.known in words
+    assert "Every two attributes are taken to depend on each other a little." in words
     used = Page(page(tmp_path, dependences=dependences(TALLY, DESIGN))).text
     assert "The dependences shown above were used" in used
 
@@ -268,7 +315,7 @@ def test_a_sampled_design_with_many_questionnaires(tmp_path: Path) -> None:
         queries=QUERIES,
     )
     text = Page(path.read_text("utf-8")).text
-    assert "one of 3 questionnaires at random and reported 2 of the attributes" in text
+    assert "one of 3 questionnaires at random and reported 2 attributes, as one answer." in text
     assert "drawn at random" in text
     assert "protocol sampled 2 " in text
 
@@ -280,7 +327,8 @@ def test_one_attribute(tmp_path: Path) -> None:
     path = report(mdrr.estimate(tally, design), design, path=tmp_path / "s.html")
     text = Page(path.read_text("utf-8")).text
     assert "1 attribute with 2 possible combinations" in text
-    assert "the design in use is the only one there is to compare" in text
+    assert "It is in use, and the only one there is to compare" in text
+    assert "taken to depend on each other" not in text
     assert "predicted error of a count" not in text  # no chart of one design
 
 
@@ -323,7 +371,7 @@ def test_pairs_of_a_split_questionnaire_are_not_said_to_be_randomized_apart(
     assert PLAN.best.name == "split questionnaire"
     assert len(PLAN.design.questionnaires) > 1
     text = planned(tmp_path).text
-    assert "Some people report each pair as one answer" in text
+    assert "A pair that somebody reports as one answer can be estimated" in text
     assert "randomized apart" not in text
     assert "not reported as one answer" not in text  # no pair is drawn grey
     clustered = Page(page(tmp_path, dependences=dependences(TALLY, DESIGN))).text

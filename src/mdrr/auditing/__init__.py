@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib import metadata
-from importlib.util import find_spec
 from typing import Any
 
-from mdrr.auditing.integers import exact
+from mdrr.auditing.integers import MOST_PROBES, exact
 from mdrr.auditing.origin import provenance
 from mdrr.auditing.planted import self_test as find_planted
-from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, in_node
+from mdrr.auditing.platforms import PLATFORMS, in_node
 from mdrr.auditing.samples import empirical
 from mdrr.auditing.specimens import specimens
 from mdrr.auditing.verdict import Audit, Audited, Check, Part, Planted
@@ -99,16 +98,16 @@ def audit(
         for name, each in asked.items()
     )
     planted: tuple[Planted, ...] = ()
+    here = [c.randomizer for c in origins if c.passed is not None]
     if self_test:
-        planted = find_planted(names, n, alpha, lambda share: tell((len(names) + share) / steps))
+        planted = find_planted(here, n, alpha, lambda share: tell((len(names) + share) / steps))
     tell(1.0)
-    about = _about([c.randomizer for c in origins if c.passed is not None])
     return Audit(
         metadata.version("mdrr"),
         datetime.now(UTC).date().isoformat(),
         n,
         float(confidence),
-        about,
+        _about(here),
         audited,
         tuple(origins),
         planted,
@@ -136,7 +135,7 @@ def _checks(
             return Check(part, name, None, f"not audited: {reason}")
 
         for where, design in asked.items():
-            if name in TAKES_BYTES:
+            if name in MOST_PROBES:
                 yield where, check("exact", exact, run, design, name)
             yield where, check("empirical", empirical, run, design, name, n, alpha)
         yield None, check("provenance", provenance, name)
@@ -147,6 +146,6 @@ def _about(names: Sequence[str]) -> dict[str, str]:
     about = {machine.system(): machine.release(), "Python": machine.python_version()}
     if "browser" in names:
         about["Node.js"] = str(in_node({"name": "version"})).removeprefix("v")
-    if "spark" in names and find_spec("pyspark"):
+    if "spark" in names:
         about["Spark"] = metadata.version("pyspark")
     return about

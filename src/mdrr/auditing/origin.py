@@ -43,7 +43,7 @@ def provenance(randomizer: str, fault: str = "", edit: Edit | None = None) -> Ch
         command = [sys.executable, "-P", file]
         answer = child(command, {"kind": randomizer, **task}, PYTHONPATH=path)
     sizes = answer["sizes"]
-    findings = list(_findings(answer, PEOPLE[randomizer] * design.record_bytes))
+    findings = _findings(answer, PEOPLE[randomizer] * design.record_bytes)
     read = f"{sum(sizes):,} bytes in {len(sizes):,} requests"
     looked_at = f"{_WORDS[randomizer]}: {read} for {PEOPLE[randomizer]:,} people"
     return Check("provenance", randomizer, not findings, looked_at, tuple(findings))

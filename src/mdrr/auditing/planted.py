@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from scipy import stats
 
-from mdrr.auditing.integers import exact
+from mdrr.auditing.integers import MOST_PROBES, exact
 from mdrr.auditing.origin import provenance
-from mdrr.auditing.platforms import PLATFORMS, TAKES_BYTES, Edit, Run, page
+from mdrr.auditing.platforms import PLATFORMS, Edit, Run, page
 from mdrr.auditing.samples import empirical
 from mdrr.auditing.specimens import drawn_questionnaires, every_matrix
 from mdrr.auditing.verdict import SOUND, Check, Planted
 from mdrr.design import Cluster, Design, Questionnaire
-from mdrr.errors import MdrrError
 from mdrr.matrix import Constant, Dense, Matrix
 from mdrr.randomizer import Codes, Reports
 from mdrr.source import SystemSource
@@ -81,12 +81,8 @@ def _too_true(matrix: Matrix) -> Matrix:
     return Constant(matrix.cells, matrix.diagonal + (matrix.cells - 1) * less, matrix.off - less)
 
 
-def _share(codes: Sequence[Codes], table: np.ndarray) -> None:
-    table[:, 2:4] = table[:, :2]
-
-
-def _share_after_choice(codes: Sequence[Codes], table: np.ndarray) -> None:
-    table[:, 4:6] = table[:, 2:4]
+def _share(first: int, codes: Sequence[Codes], table: np.ndarray) -> None:
+    table[:, first + 2 : first + 4] = table[:, first : first + 2]
 
 
 def _choose_by_answer(codes: Sequence[Codes], table: np.ndarray) -> None:
@@ -106,7 +102,7 @@ def _swapped(run: Run) -> Run:
 
 COUNTED: dict[str, Fault] = {
     "one integer of 65,536 leads to another code": _other_matrices(_one_unit),
-    "two clusters use the same random bytes": _other_bytes(_share),
+    "two clusters use the same random bytes": _other_bytes(partial(_share, 0)),
 }
 """Found by counting integers, under `every_matrix`."""
 
@@ -115,7 +111,7 @@ SAMPLED: dict[str, tuple[str, Fault]] = {
     "the truth is sent too often": ("is claimed", _other_matrices(_too_true)),
     "two clusters share bytes, each alone is right": (
         "whole reports",
-        _other_bytes(_share_after_choice),
+        _other_bytes(partial(_share, 2)),  # after the choice of a questionnaire
     ),
     "the questionnaire depends on an answer": ("is claimed", _other_bytes(_choose_by_answer)),
     "two answers are swapped, ε is kept": ("not distributed", _swapped),
@@ -158,18 +154,9 @@ MATH_RANDOM: Edit = (
 def self_test(
     names: Sequence[str], n: int, alpha: float, progress: Callable[[float], None]
 ) -> tuple[Planted, ...]:
-    """Plant every fault in those of the randomizers that are here, and see which are found."""
-    here: list[str] = []
-    for name in names:
-        if name in TAKES_BYTES:
-            try:
-                with PLATFORMS[name]():
-                    here.append(name)
-            except MdrrError:
-                continue  # the audit says that it is not audited
-    found = []
-    for name in here:
-        whole = every_matrix()
+    """Plant every fault in some randomizers, which run here, and see which are found."""
+    found, whole = [], every_matrix()
+    for name in (each for each in names if each in MOST_PROBES):
         with PLATFORMS[name]() as run:
             once = {words: exact(plant(run), whole, name) for words, plant in COUNTED.items()}
         if name == "browser":

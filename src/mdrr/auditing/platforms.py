@@ -16,8 +16,6 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -77,22 +75,16 @@ def in_node(task: dict[str, Any], edit: Edit | None = None) -> Any:
     if node is None:
         raise MdrrError("Node.js is not installed, which runs the page's randomizer here")
     with tempfile.TemporaryDirectory() as folder:
-        for entry in resources.files("mdrr.server").joinpath("static").iterdir():
-            if entry.name.endswith(".js"):
-                text = entry.read_text(encoding="utf-8")
-                if edit is not None and entry.name == "randomize.js":
-                    text = _edited(text, edit)
-                Path(folder, entry.name).write_text(text, encoding="utf-8")
+        static = Path(__file__).parents[1] / "server" / "static"
+        for file in [*static.glob("*.js"), Path(__file__).with_name("page.mjs")]:
+            text = file.read_text(encoding="utf-8")
+            if edit is not None and file.name == "randomize.js":
+                if text.count(edit[0]) != 1:
+                    raise MdrrError(f"a fault cannot be planted: {edit[0]!r} is not there once")
+                text = text.replace(*edit)
+            Path(folder, file.name).write_text(text, encoding="utf-8")
         Path(folder, "package.json").write_text('{"type": "module"}', encoding="ascii")
-        program = resources.files("mdrr.auditing").joinpath("page.mjs").read_text(encoding="utf-8")
-        Path(folder, "page.mjs").write_text(program, encoding="utf-8")
         return child([node, str(Path(folder, "page.mjs"))], task)
-
-
-def _edited(text: str, edit: Edit) -> str:
-    if text.count(edit[0]) != 1:
-        raise MdrrError(f"a fault cannot be planted: {edit[0]!r} is not in the page once")
-    return text.replace(*edit)
 
 
 def child(command: list[str], task: Any, **environment: str) -> Any:
@@ -134,8 +126,6 @@ def _browser() -> AbstractContextManager[Run]:
 @contextmanager
 def _spark() -> Iterator[Run]:
     """Spark on this machine: the session that is active, or one that ends with the audit."""
-    if not find_spec("pyspark"):
-        raise MdrrError("pyspark is not installed. Run: pip install 'mdrr[spark]'")
     sql, failures = require("pyspark.sql", "spark"), require("pyspark.errors", "spark")
     active = sql.SparkSession.getActiveSession()
     if not (active or "JAVA_HOME" in os.environ or shutil.which("java")):
@@ -238,6 +228,3 @@ PLATFORMS: dict[str, Callable[[], AbstractContextManager[Run]]] = {
     "spark": _spark,
 }
 """Each opens a randomizer, or raises an error that says why it cannot run here."""
-
-TAKES_BYTES = ("single", "bulk", "browser")
-"""Those that can be given bytes, so that their integers can be counted."""

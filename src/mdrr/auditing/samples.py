@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
+from mdrr.auditing.integers import probabilities
 from mdrr.auditing.platforms import Run
-from mdrr.auditing.stretches import probabilities
 from mdrr.auditing.verdict import MOST_LISTED, Check
-from mdrr.design import Cluster, Design
+from mdrr.design import Design
 from mdrr.matrix import Array, Constant, Matrix
 from mdrr.randomizer import Codes, Reports, cells_of
 
@@ -149,12 +149,8 @@ def lower_bound(
     people = np.broadcast_to(people[seen, None], counts.shape)
     if len(counts) < 2:
         return 0.0
-    low = np.zeros(counts.shape)
-    some = counts > 0
-    low[some] = stats.beta.ppf(alpha, counts[some], (people - counts)[some] + 1)
-    high = np.ones(counts.shape)
-    short = counts < people
-    high[short] = stats.beta.isf(alpha, counts[short] + 1, (people - counts)[short])
+    low = np.nan_to_num(stats.beta.ppf(alpha, counts, people - counts + 1))  # nan: none of them
+    high = np.nan_to_num(stats.beta.isf(alpha, counts + 1, people - counts), nan=1.0)  # nan: all
     ratios = low.max(axis=0) / high.min(axis=0)
     return max(0.0, float(np.log(ratios.max())))
 
@@ -180,8 +176,7 @@ def g_test(counts: npt.NDArray[np.int64], probabilities: Array) -> tuple[float, 
         expected = np.append(expected[rare:], expected[:rare].sum())
     if len(expected) < 2:
         return 0.0, 1.0
-    some = observed > 0
-    g = 2 * float((observed[some] * np.log(observed[some] / expected[some])).sum())
+    g = 2 * float(special.xlogy(observed, observed / expected).sum())
     k = len(expected)
     g = max(0.0, g / (1 + ((1 / (expected / n)).sum() - 1) / (6 * n * (k - 1))))
     return g, float(stats.chi2.sf(g, k - 1))
@@ -194,8 +189,9 @@ def _tables(design: Design, codes: list[Codes], reports: Reports) -> Iterator[Ta
         private = []
         for cluster, sent in zip(asked.clusters, batch.codes, strict=True):
             matrix = cluster.matrix
-            true = _true(design, cluster, codes, batch.rows)
-            counts, rows = _counted(matrix, true, np.asarray(sent).astype(np.int64))
+            answers = [codes[design.domain.index(name)][batch.rows] for name in cluster.attributes]
+            true = cells_of(answers, design.shape(cluster))
+            counts, rows = _counted(matrix, true, sent)
             name = cluster.name if len(design.questionnaires) == 1 else f"{cluster.name} ({q})"
             if matrix.kind == "public":
                 yield Table(name, counts, rows, math.inf)
@@ -206,7 +202,7 @@ def _tables(design: Design, codes: list[Codes], reports: Reports) -> Iterator[Ta
         outcomes = [matrix.outcomes for matrix, *_ in private]
         if len(private) > 1 and math.prod(sizes) * math.prod(outcomes) <= MOST_WHOLE:
             true = cells_of([true for _, true, _ in private], sizes)
-            sent = cells_of([np.asarray(sent) for *_, sent in private], outcomes)
+            sent = cells_of([sent for *_, sent in private], outcomes)
             rows = np.ones((1, 1))
             for matrix, *_ in private:
                 each = probabilities(matrix.to_dict(), np.arange(matrix.cells))
@@ -254,13 +250,6 @@ def _choices(design: Design, codes: list[Codes], reports: Reports) -> Iterator[T
         yield Table(f"questionnaire by {attribute.name}", counts, probabilities, 0.0)
 
 
-def _true(design: Design, cluster: Cluster, codes: list[Codes], rows: Codes) -> Codes:
-    """The true cells of some people."""
-    asked = [codes[design.domain.index(name)][rows] for name in cluster.attributes]
-    return cells_of(asked, design.shape(cluster))
-
-
 def _crossed(true: Codes, sent: Codes, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
     """The contingency table of true cells and codes."""
-    cells = true.astype(np.int64) * shape[1] + np.asarray(sent).astype(np.int64)
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+    return np.bincount(cells_of([true, sent], shape), minlength=math.prod(shape)).reshape(shape)

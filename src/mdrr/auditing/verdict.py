@@ -1,14 +1,34 @@
-"""What an audit found."""
+"""What an audit found: as values, in words, and as a certificate, one HTML page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from mdrr.files import write_text
+
 Part = Literal["exact", "empirical", "provenance"]
+
+NAMES = {
+    "single": "one record, Python",
+    "bulk": "many records, Python",
+    "browser": "respondent page, JavaScript",
+    "spark": "Apache Spark",
+}
+PARTS = {
+    "exact": "integers counted",
+    "empirical": "reports sampled",
+    "provenance": "random bytes observed",
+}
+NO_PROOF = (
+    "A bound from samples cannot prove that ε is kept. It can only disprove it. A fault that is "
+    "rarer than the samples can show is left to the counted integers."
+)
+WEAK = "A bound far below the claim says little. More reports make it stronger."
+SOUND = "none: the randomizer as shipped"
 
 MOST_LISTED = 5
 """So many findings of one check are written out."""
@@ -39,15 +59,8 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         """The check as JSON-ready values; an infinite ε is null."""
         finite = self.epsilon is not None and math.isfinite(self.epsilon)
-        return {
-            "part": self.part,
-            "randomizer": self.randomizer,
-            "passed": self.passed,
-            "epsilon": self.epsilon if finite else None,
-            "looked_at": self.looked_at,
-            "findings": list(self.findings),
-            "tests": self.tests,
-        }
+        epsilon = self.epsilon if finite else None
+        return {**vars(self), "findings": list(self.findings), "epsilon": epsilon}
 
 
 @dataclass(frozen=True)
@@ -63,12 +76,19 @@ class Audited:
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
         return {
-            "name": self.name,
-            "fingerprint": self.fingerprint,
+            **vars(self),
             "epsilon": self.epsilon if math.isfinite(self.epsilon) else None,
             "public": list(self.public),
             "checks": [check.to_dict() for check in self.checks],
         }
+
+    @property
+    def rows(self) -> list[tuple[str, Check | None, Check | None]]:
+        """Each randomizer with its exact and its empirical check, where there are such."""
+        found: dict[str, dict[str, Check]] = {}
+        for check in self.checks:
+            found.setdefault(check.randomizer, {})[check.part] = check
+        return [(name, each.get("exact"), each.get("empirical")) for name, each in found.items()]
 
 
 @dataclass(frozen=True)
@@ -98,9 +118,6 @@ class Planted:
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
         return {**vars(self), "passed": self.passed}
-
-
-SOUND = "none: the randomizer as shipped"
 
 
 @dataclass(frozen=True)
@@ -138,21 +155,42 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as JSON-ready values."""
+        about = ("version", "day", "n", "confidence", "platform", "passed", "complete")
         return {
-            "version": self.version,
-            "day": self.day,
-            "n": self.n,
-            "confidence": self.confidence,
-            "platform": dict(self.platform),
-            "passed": self.passed,
-            "complete": self.complete,
+            **{name: getattr(self, name) for name in about},
             "designs": [audited.to_dict() for audited in self.designs],
             "provenance": [check.to_dict() for check in self.provenance],
             "self_test": [planted.to_dict() for planted in self.planted],
         }
 
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        if any(check.passed is False for check in self.checks):
+            return "Something is wrong: see the findings."
+        if not self.passed:
+            return "The audit missed faults that were planted: it needs more reports (a larger N)."
+        if not self.complete:
+            return "Nothing wrong was found, but not everything could be audited."
+        return "Nothing wrong was found."
+
     def certificate(self, path: str | Path) -> Path:
         """Write the audit as one self-contained HTML page, and give its path."""
-        from mdrr.auditing.certificate import certificate
+        from mdrr.reporting import fill
 
-        return certificate(self, path)
+        planted: dict[str, list[Planted]] = {}
+        for each in self.planted:
+            planted.setdefault(each.fault, []).append(each)
+        known = {"names": NAMES, "parts": PARTS, "no_proof": NO_PROOF, "weak": WEAK}
+        values = {"it": self, "findings": findings, "planted": planted, **known}
+        write_text(path, fill("certificate.html", title="Audit of the randomizer", **values))
+        return Path(path)
+
+
+def findings(checks: Sequence[Check]) -> list[str]:
+    """What is wrong, each with the randomizer and the part."""
+    return [
+        f"{NAMES[check.randomizer]}, {PARTS[check.part]}: {each}"
+        for check in checks
+        for each in check.findings
+    ]

@@ -74,8 +74,8 @@ def demo(
     from mdrr.estimation import estimate
     from mdrr.files import write_text
     from mdrr.planning import plan
+    from mdrr.reporting import render
     from mdrr.reporting.contents import Contents
-    from mdrr.reporting.layout import render
 
     out.parent.mkdir(parents=True, exist_ok=True)
     drawn = secrets.token_hex(16) if seed is None else str(seed)

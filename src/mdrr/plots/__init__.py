@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from mdrr.plots.arrivals import arrivals
+from mdrr.plots.counted import Answer, arrivals, category_order, counts, marginal, overview, shares
 from mdrr.plots.designs import candidates, privacy, truth_sent
-from mdrr.plots.estimated import Answer, category_order, counts, marginal, overview, shares
 from mdrr.plots.related import cross_table, heat_map, pairs
-from mdrr.plots.style import COLOURS, Chart
-from mdrr.plots.svg import to_svg
+from mdrr.plots.style import COLOURS, Chart, to_svg
 
 __all__ = [
     "COLOURS",

@@ -10,7 +10,7 @@ from mdrr.dependence import Dependences
 from mdrr.errors import MdrrError
 from mdrr.estimation import Table
 from mdrr.plots import style
-from mdrr.plots.estimated import category_order
+from mdrr.plots.counted import category_order
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered
 
 _MOST = 400
@@ -46,7 +46,6 @@ def heat_map(dependences: Dependences, *, clusters: Sequence[Sequence[str]] = ()
             "value": clear.get((a, b), 0.0),
             "text": _short(dependences, a, b),
             "sure": (a, b) in clear,
-            "strong": clear.get((a, b), 0.0) > 0.75 * strongest,
         }
         for a, b in every
     ]
@@ -97,7 +96,6 @@ def cross_table(table: Table) -> Chart:
             "text": f"{100 * table.values[i, j]:.1f}",
             "interval": f"{100 * table.low[i, j]:.1f} to {100 * table.high[i, j]:.1f} %",
             "sure": bool(sure[i, j]),
-            "strong": bool(sure[i, j] and 100 * table.values[i, j] > 0.75 * largest),
         }
         for a, i in enumerate(rows)
         for b, j in enumerate(columns)
@@ -136,7 +134,7 @@ def _shaded(
         layers += _key(len(down) * side, said)
     if len(across) <= _NUMBERS:
         white, ink = alt.value(COLOURS["on-estimate"]), alt.value(COLOURS["ink"])
-        colour = alt.condition("datum.strong", white, ink)
+        colour = alt.condition(f"datum.sure && datum.value > {0.75 * largest}", white, ink)
         numbers = base.mark_text(fontSize=12 if side > 36 else 10)
         layers.append(numbers.encode(text="text:N", color=colour))
     return layers

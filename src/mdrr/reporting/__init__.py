@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import metadata, resources
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from mdrr import plots
+from mdrr.columns import require
 from mdrr.dependence import Dependences
 from mdrr.design import Design
 from mdrr.estimation import Estimate
 from mdrr.files import write_text
 from mdrr.planning import Plan
+from mdrr.plots.style import percent
+from mdrr.privacy import in_words
 from mdrr.query import Where
 from mdrr.reporting.alternatives import planned
 from mdrr.reporting.contents import Contents
-from mdrr.reporting.layout import compared_figure, fill, render
+from mdrr.reporting.words import reported_words, size_words, strongest_words
 from mdrr.survey import Survey
 
 __all__ = ["report", "report_plan"]
-
-TITLE = "What the randomized answers say"
 
 
 def report(
@@ -72,7 +76,7 @@ def report(
         ...     "RR-Independent" in page.read_text(encoding="utf-8")
         True
     """
-    heading = title or (survey.title if survey else "") or TITLE
+    heading = title or (survey.title if survey else "") or "What the randomized answers say"
     contents = Contents(
         estimate,
         design,
@@ -91,16 +95,12 @@ def report(
     return Path(path)
 
 
-def report_plan(
-    plan: Plan, *, path: str | Path, learnt: bool = False, title: str = "Which design to use"
-) -> Path:
+def report_plan(plan: Plan, *, path: str | Path) -> Path:
     """Write a self-contained page of a plan: every design's predicted error, and the best.
 
     Arguments:
         plan: what was planned.
         path: the file to write; its folder must exist.
-        learnt: whether it was planned with dependences; otherwise the page says what was assumed.
-        title: the page's heading.
 
     Returns:
         The path written.
@@ -113,7 +113,51 @@ def report_plan(
         ...     found.best.name in page.read_text(encoding="utf-8")
         True
     """
-    found = planned(plan, learnt)
-    figures = compared_figure(found)
-    write_text(path, fill("plan.html", figures, title=title, found=found, learnt=learnt))
+    write_text(path, fill("plan.html", title="Which design to use", found=planned(plan)))
     return Path(path)
+
+
+def render(contents: Contents) -> str:
+    """The page as text."""
+    return fill("page.html", title=contents.title, it=contents)
+
+
+def marks(language: str) -> Any:
+    """The attributes that mark a survey's own words on a page that is in English."""
+    return require("markupsafe", "report").Markup(' lang="{}" dir="auto"').format(language)
+
+
+def fill(name: str, **values: Any) -> str:
+    """A page from its template and what it speaks of."""
+    jinja = require("jinja2", "report")
+    folder = resources.files("mdrr.reporting")
+    environment = jinja.Environment(
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=jinja.FunctionLoader(lambda each: (folder / each).read_text(encoding="utf-8")),
+    )
+    safe = jinja.utils.markupsafe.Markup
+    environment.filters |= {
+        "whole": "{:,.0f}".format,
+        "one": lambda value: "–" if value is None else f"{value:.1f}",
+        "signed": lambda value: "–" if value is None else f"{value:+.1f}".replace("-", "−"),
+        "percent": lambda share: "–" if share is None else percent(share),
+        "people": lambda value: f"{value:.1f}" if value < 9.95 else f"{value:,.0f}",
+        "budget": lambda value, digits=2: f"{value:.{digits}f}" if isfinite(value) else "∞",
+        "marks": marks,
+        "size": size_words,
+        "reported": reported_words,
+        "privacy": in_words,
+        "sent": plots.truth_sent,
+        "strongest": strongest_words,
+        "svg": lambda chart, words: safe(plots.to_svg(chart, words)),
+    }
+    text: str = environment.get_template(name).render(
+        style=safe((folder / "page.css").read_text(encoding="utf-8")),
+        plots=plots,
+        version=metadata.version("mdrr"),
+        **values,
+    )
+    return text

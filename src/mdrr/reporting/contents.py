@@ -2,65 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
+from statistics import median
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from mdrr.dependence import Dependences, from_codes
 from mdrr.design import Cluster, Design
+from mdrr.domain import Domain
 from mdrr.errors import EstimateError
-from mdrr.estimation import Estimate, Table
+from mdrr.estimation import Count, Estimate, Table
 from mdrr.frames import encode
+from mdrr.matrix import Array
 from mdrr.planning import Plan
-from mdrr.plots import category_order
+from mdrr.planning.predict import Predicted, relative_error
+from mdrr.plots import Answer, category_order
+from mdrr.plots.counted import MOST_METHODS
 from mdrr.plots.style import percent
 from mdrr.query import Query, Where
 from mdrr.randomizer import Codes
 from mdrr.reporting import words
 from mdrr.reporting.alternatives import OWN, Alternatives, alternatives
-from mdrr.reporting.outcomes import Asked, Outcome, outcomes
 from mdrr.survey import Question, Survey
 
 Shares: TypeAlias = "Sequence[float] | np.ndarray[Any, Any]"
 
+TYPICAL = 0.1
+"""A typical count holds this share of a table's combinations, as in predictions."""
+_MOST_PAIRS = 200
+_MOST_CELLS = 2**20
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Margin:
-    """One attribute: a row for each category, in the order of the charts; shares in percent."""
+    """One attribute's estimated shares, in the words of its question."""
 
-    name: str
-    rows: tuple[Mapping[str, Any], ...]
-    text: str
+    question: Question
+    table: Table
+    truth: Shares | None = None  # the true shares in the attribute's order, in a simulation
+    raw: Shares | None = None  # the shares of the randomized reports
 
-    @classmethod
-    def of(
-        cls,
-        question: Question,
-        table: Table,
-        *,
-        truth: Shares | None = None,
-        raw: Shares | None = None,
-    ) -> Margin:
-        """The margin of a question, in its words.
-
-        Arguments:
-            question: the attribute and the words for its categories.
-            table: its estimated shares.
-            truth: the true shares in the attribute's order, in a simulation.
-            raw: the shares of the randomized reports.
-        """
-        columns: dict[str, Shares | None] = {"truth": truth, "raw": raw}
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each category, in the order of the charts; shares in percent."""
+        table = self.table
+        columns: dict[str, Shares | None] = {"truth": self.truth, "raw": self.raw}
         columns |= {"value": table.values, "low": table.low, "high": table.high}
-        rows = [
-            {"label": question.labels[i]}
+        return [
+            {"label": self.question.labels[i]}
             | {key: None if x is None else 100 * float(x[i]) for key, x in columns.items()}
-            for i in category_order(question.attribute, table.values)
+            for i in category_order(self.question.attribute, table.values)
         ]
-        return cls(question.attribute.name, tuple(rows), question.text)
 
     @property
     def top(self) -> float:
@@ -72,9 +68,65 @@ class Margin:
     @property
     def leading(self) -> dict[str, Any]:
         """The row of the most frequent category, named with its question."""
-        row = max(self.rows, key=lambda row: float(row["value"]))
-        between = " " if self.text.endswith(("?", "؟", "？")) else ": "
-        return {**row, "label": f"{self.text}{between}{row['label']}"}
+        row, text = max(self.rows, key=lambda row: float(row["value"])), self.question.text
+        between = " " if text.endswith(("?", "؟", "？")) else ": "
+        return {**row, "label": f"{text}{between}{row['label']}"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A count query: its words, whether one cluster holds it, its counts by method, the truth."""
+
+    words: str
+    together: bool
+    counts: Mapping[str, Count]
+    truth: int | None
+
+    def miss(self, count: Count) -> float | None:
+        """The relative error in percent, where the truth is known and not 0."""
+        return 100 * (count.value / self.truth - 1) if self.truth else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one estimate, beside what was predicted of its design.
+
+    `typical` is the error of a count over a tenth of a table's combinations, as a share of such
+    counts' mean size, single attributes weighing as much as pairs; `worst` is the largest of a
+    table; `misses` are the relative errors of the groups asked about, in percent.
+    """
+
+    name: str
+    predicted: Predicted | None
+    typical: float
+    worst: float
+    misses: Mapping[str, float]
+
+    @property
+    def median(self) -> float | None:
+        """The median size of the groups' errors, in percent."""
+        return median(map(abs, self.misses.values())) if self.misses else None
+
+    @property
+    def largest(self) -> float | None:
+        """The groups' largest error with its sign, in percent."""
+        return max(self.misses.values(), key=abs, default=None)
+
+    @property
+    def words(self) -> str:
+        """The same in one or two sentences."""
+        foreseen = f" (predicted: {percent(self.predicted.error)} %)" if self.predicted else ""
+        text = (
+            f"With {self.name}, a typical count is off by {percent(self.typical)} %{foreseen}. "
+            f"In the worst table it is off by {percent(self.worst)} %."
+        )
+        if self.largest is None or self.median is None:
+            return text
+        group = max(self.misses, key=lambda words: abs(self.misses[words]))
+        return (
+            f"{text} Of the groups asked about, half are off by less than {self.median:.0f} %; "
+            f"the worst, {group}, by {self.largest:+.0f} %.".replace("-", "−")
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +177,10 @@ class Contents:
         """The design's name: the paper's, or a plan's where people get different questions."""
         if self.phases:
             return f"{len(self.phases)} phases"
-        planned = self.alternatives.used
-        if planned in (None, OWN) or len(self.design.questionnaires) == 1:
+        used = self.alternatives.used
+        if used is None or used.name == OWN or len(self.design.questionnaires) == 1:
             return words.protocol_name(self.design)
-        return planned
+        return used.name
 
     @cached_property
     def methods(self) -> dict[str, Estimate]:
@@ -163,15 +215,15 @@ class Contents:
     @cached_property
     def margins(self) -> tuple[Margin, ...]:
         """Every attribute's estimated shares."""
-        return tuple(map(self._margin, range(len(self.design.domain))))
-
-    def _margin(self, place: int) -> Margin:
-        attribute, truth = self.design.domain.attributes[place], None
-        question = self.survey.questions[place] if self.survey else Question(attribute)
-        if self.codes is not None:
-            counts = np.bincount(self.codes[place], minlength=attribute.size)
-            truth = counts / self.estimate.n
-        return Margin.of(question, self.estimate.table(attribute.name), truth=truth)
+        attributes, found = self.design.domain.attributes, []
+        questions = self.survey.questions if self.survey else map(Question, attributes)
+        for place, (attribute, question) in enumerate(zip(attributes, questions, strict=True)):
+            truth = None
+            if self.codes is not None:
+                counts = np.bincount(self.codes[place], minlength=attribute.size)
+                truth = counts / self.estimate.n
+            found.append(Margin(question, self.estimate.table(attribute.name), truth))
+        return tuple(found)
 
     @property
     def designs(self) -> Mapping[str, Design]:
@@ -195,22 +247,32 @@ class Contents:
             found.append(Asked(said, self.is_held(query.attributes), counts, truth))
         return tuple(found)
 
+    @property
+    def drawn(self) -> list[Answer]:
+        """Those that a chart can show, by as many methods as it can tell apart."""
+        return [
+            Answer(asked.words, dict(islice(asked.counts.items(), MOST_METHODS)), asked.truth)
+            for asked in self.asked
+            if asked.truth or not self.simulated
+        ]
+
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """How far off each estimate turned out, in a simulation."""
         if self.codes is None:
             return ()
-        predicted = self.alternatives.mine if self.estimate.method == "auto" else None
+        used = self.alternatives.used if self.estimate.method == "auto" else None
+        predicted = used.predicted if used else None
         return outcomes(self.methods, self.codes, self.asked, predicted)
 
-    @property
+    @cached_property
     def true_dependences(self) -> Dependences | None:
         """The dependences of the true records, where there are others to compare with them."""
         if self.codes is None or self.dependences is None:
             return None
         return from_codes(self.codes, self.design.domain)
 
-    @property
+    @cached_property
     def parts(self) -> list[Cluster]:
         """Every cluster of the design, once."""
         return list(dict.fromkeys(c for q in self.design.questionnaires for c in q.clusters))
@@ -236,45 +298,39 @@ class Contents:
         return "all" if all(together) else "some" if any(together) else ""
 
     @property
-    def pairs_words(self) -> str:
-        """What that means for their estimates."""
-        return words.pairs_words(self.design, self.pairs_held)
-
-    @property
-    def made(self) -> dict[str, tuple[str, ...]]:
-        """How each estimate was made."""
-        return {
-            name: words.made_words(each, self.design if each is self.estimate else None)
-            for name, each in self.methods.items()
-        }
-
-    @property
     def warnings(self) -> tuple[str, ...]:
         """Why the reports are doubtful, if they are."""
         return words.warning_words(self.methods.values())
 
-    @property
-    def takes_apart(self) -> bool:
-        """Whether a method takes attributes reported apart as unrelated, or as less related."""
-        return any(each.method in ("product", "adjust") for each in self.methods.values())
 
-    @property
-    def findings(self) -> tuple[str, ...]:
-        """What the reader should know first."""
-        found = [outcome.words for outcome in self.outcomes[:1]]
-        if self.phases:
-            found.append(f"Phases are taken together: {'; '.join(self.phases)}.")
-        mine = self.alternatives.mine
-        if mine is not None and not self.outcomes:
-            found.append(
-                f"Predicted of this design: a typical count is off by {percent(mine.error)} %, in "
-                f"the worst table by {percent(mine.worst)} %. What this rests on is said beside "
-                "the other designs."
-            )
-        if self.asked:
-            top = [margin.leading for margin in self.margins[:8]]
-            listed = "; ".join(f"{row['label']} {row['value']:.0f} %" for row in top)
-            found.append(f"The most frequent answers: {listed}.")
-        if self.dependences is not None:
-            found.append(words.strongest_words(self.dependences))
-        return tuple(found)
+def outcomes(
+    methods: Mapping[str, Estimate],
+    codes: Sequence[Codes],
+    queries: Sequence[Asked],
+    predicted: Predicted | None,
+) -> tuple[Outcome, ...]:
+    """What became of each estimate; `predicted` is of the first."""
+    truths = dict(_true_tables(next(iter(methods.values())).domain, codes))
+    found: list[Outcome] = []
+    for name, estimate in methods.items():
+        errors: dict[int, list[float]] = {}
+        for names, true in truths.items():
+            gap = float(((estimate.table(*names).values - true) ** 2).sum())
+            errors.setdefault(len(names), []).append(relative_error(gap, true.size, TYPICAL))
+        typical = float(np.mean([np.mean(kind) for kind in errors.values()]))
+        misses = {asked.words: asked.miss(asked.counts[name]) for asked in queries}
+        known = {words: miss for words, miss in misses.items() if miss is not None}
+        foreseen = None if found else predicted
+        found.append(Outcome(name, foreseen, typical, max(map(max, errors.values())), known))
+    return tuple(found)
+
+
+def _true_tables(domain: Domain, codes: Sequence[Codes]) -> Iterator[tuple[tuple[str, ...], Array]]:
+    """The true distribution of every attribute and of pairs, by their names."""
+    m = len(domain)
+    for places in [(j,) for j in range(m)] + list(islice(combinations(range(m), 2), _MOST_PAIRS)):
+        shape = tuple(domain.attributes[j].size for j in places)
+        if np.prod(shape) <= _MOST_CELLS:
+            cells = np.ravel_multi_index([codes[j] for j in places], shape)
+            table = np.bincount(cells, minlength=int(np.prod(shape))) / len(cells)
+            yield tuple(domain.names[j] for j in places), table.reshape(shape)

@@ -71,17 +71,17 @@ def chart_routes(store: Store, findings: Findings) -> APIRouter:
     @findings.computed
     def shares(held: Owned, method: Method = "auto", phase: Number = None) -> Response:
         """The shares of every attribute beside the raw ones, as a part of a page."""
+        from mdrr.reporting import fill, marks
         from mdrr.reporting.contents import Margin
-        from mdrr.reporting.layout import fill, marks
 
         found = findings.estimate(held.begun(phase), method)
         raw = raw_shares(found.evidence.tally, found.evidence.design)
         survey = held.frozen.survey
         margins = [
-            Margin.of(question, found.table(name), raw=raw[name])
+            Margin(question, found.table(name), raw=raw[name])
             for name, question in zip(survey.domain.names, survey.questions, strict=True)
         ]
-        text = fill("shares.html", {}, margins=margins, marks=marks(survey.language))
+        text = fill("shares.html", margins=margins, marks=marks(survey.language))
         return Response(text, media_type="text/html")
 
     @router.get("/charts/arrivals.svg", **drawn)

@@ -1,9 +1,11 @@
-"""Charts of an estimate: an attribute's shares, and count queries."""
+"""Charts of how many: the shares of an attribute's answers, groups of people, arrivals."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mdrr.domain import Attribute
@@ -13,6 +15,8 @@ from mdrr.matrix import Array
 from mdrr.plots import style
 from mdrr.plots.style import COLOURS, PLOT, ROW, Chart, alt, chart_of, layered, stacked
 
+MOST_HOURS = 96
+"""Answers that came over a longer time are counted by the day."""
 MOST_METHODS = 4
 """A chart of counts can tell so many methods apart."""
 _ROLES = ("estimate", "second", "third", "fourth")
@@ -71,15 +75,13 @@ def shares(table: Table, *, truth: Array | None = None) -> Chart:
     attribute = table.estimate.domain.attribute(name)
     if truth is not None and len(truth) != attribute.size:
         raise MdrrError(f"{name!r} has {attribute.size} categories, the truth has {len(truth)}")
-    order = category_order(attribute, table.values)
     rows = []
-    for i in order:
+    for i in category_order(attribute, table.values):
         value, low, high = (100 * float(x[i]) for x in (table.values, table.low, table.high))
-        texts = {"text": f"{value:.1f}", "range": f"{low:.1f}–{high:.1f}"}
-        label = str(attribute.categories[i])
-        rows.append({"label": label, "value": value, "low": low, "high": high, **texts})
-    y = style.rows_axis(rows)
-    base = chart_of(rows).encode(y=y)
+        row = {"label": str(attribute.categories[i]), "value": value, "low": low, "high": high}
+        row |= {"text": f"{value:.1f}", "range": f"{low:.1f}–{high:.1f}"}
+        rows.append(row if truth is None else {**row, "truth": 100 * float(truth[i])})
+    base = chart_of(rows).encode(y=style.rows_axis(rows))
     x = alt.X("low:Q", axis=alt.Axis(tickCount=5, title="% of people"), scale=alt.Scale(zero=True))
     blue = COLOURS["estimate"]
     small: dict[str, Any] = {"align": "right", "fontSize": 11, "color": COLOURS["muted"]}
@@ -90,11 +92,7 @@ def shares(table: Table, *, truth: Array | None = None) -> Chart:
         style.words(base, "range:N", **small).encode(x=alt.value(PLOT + 104)),
     ]
     if truth is not None:
-        true = [
-            {"label": row["label"], "truth": 100 * float(truth[i])}
-            for row, i in zip(rows, order, strict=True)
-        ]
-        layers.append(style.strokes(chart_of(true).encode(y=y), "truth:Q"))
+        layers.append(style.strokes(base, "truth:Q"))
     return layered(layers, width=PLOT, height=ROW * len(rows))
 
 
@@ -157,3 +155,51 @@ def counts(answers: Sequence[Answer], *, width: int = 372) -> Chart:
         line = chart_of(truths).mark_rule(strokeWidth=2, color=COLOURS["truth"])
         layers.insert(0, line.encode(x="truth:Q", y=y, y2="end:Q"))  # not through the words
     return layered(layers, width=width, height=top)
+
+
+def arrivals(hours: Mapping[datetime, int], *, width: int = 372) -> Chart:
+    """How many answers came in each hour, or in each day where there are many hours.
+
+    Arguments:
+        hours: answers by the hour in which they came, in UTC.
+        width: of the plot, in pixels.
+    """
+    if not hours:
+        raise MdrrError("no answer has come yet, so there is nothing to draw")
+    step, unit = timedelta(hours=1), "an hour"
+    by_day = max(hours) - min(hours) >= MOST_HOURS * step
+    if by_day:
+        step, unit = timedelta(days=1), "a day"
+    came: Counter[datetime] = Counter()
+    for hour, count in hours.items():
+        when = hour.astimezone(UTC)
+        came[when.replace(hour=0) if by_day else when] += count
+    start, stop = min(came), max(came) + step
+    if stop - start < 6 * step:
+        start, stop = start - 3 * step, stop + 2 * step
+    rows = [
+        {"from": _milliseconds(when), "to": _milliseconds(when + step), "zero": 0, "count": count}
+        for when, count in sorted(came.items())
+    ]
+    ends = alt.Scale(type="utc", domain=[_milliseconds(start), _milliseconds(stop)])
+    days = by_day or stop - start > timedelta(hours=36)
+    axis = alt.Axis(
+        format="%-d %b" if days else "%-d %b %H:%M",
+        tickCount=max(2, width // 110),
+        title="time (UTC)",
+        grid=False,
+        labelOverlap=True,
+    )
+    bars = chart_of(rows).mark_bar(color=COLOURS["estimate"], binSpacing=1)
+    drawn = bars.encode(
+        x=alt.X("from:T", scale=ends, axis=axis),
+        x2="to:T",
+        y=alt.Y("zero:Q", axis=alt.Axis(tickCount=4, tickMinStep=1, title=f"answers {unit}")),
+        y2="count:Q",
+    )
+    return layered([drawn], width=width, height=150)
+
+
+def _milliseconds(when: datetime) -> int:
+    """Since 1970, as charts keep time."""
+    return round(when.timestamp() * 1000)
