@@ -9,6 +9,7 @@ import pytest
 
 import mdrr
 from mdrr.estimation import Estimate
+from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.reporting.words import (
     design_words,
@@ -19,6 +20,7 @@ from mdrr.reporting.words import (
     reported_words,
     size_words,
 )
+from mdrr.tallies import tally_codes
 
 DOMAIN = mdrr.Domain(tuple(mdrr.Attribute(name, ("x", "y")) for name in "abc"))
 
@@ -89,16 +91,13 @@ class Note:
     iterations: int
 
 
-class NoSpread:
-    def deviation(self, query: object, of: object, /) -> object:
-        raise AssertionError
-
-
 def test_an_estimator_not_known_here_still_says_why_it_stopped() -> None:
     joint = ProductJoint(DOMAIN, tuple(Factor((n,), np.array([0.5, 0.5])) for n in "abc"))
     notes = {"fit": Note("the likelihood rose by less than 1e-6", 1200), "classes": 16}
-    made = Estimate(DOMAIN, 10, "oracle", joint, NoSpread(), notes)  # type: ignore[arg-type]
-    words = " ".join(made_words(made, mdrr.independent(DOMAIN, p=0.5)))
+    design = mdrr.independent(DOMAIN, p=0.5)
+    tally = tally_codes([[[0, 1]] * 3], design, counts=[[5, 5]])
+    made = Estimate("oracle", joint, Evidence(tally, design), notes)
+    words = " ".join(made_words(made, design))
     assert "“oracle”" in words
     assert "The fit stopped after 1,200 iterations because the likelihood rose" in words
 

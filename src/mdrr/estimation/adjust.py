@@ -62,18 +62,13 @@ def adjust(
         columns.update(zip(cluster.attributes, parts, strict=True))
     ordered = typed([columns[name] for name in design.domain.names], design.domain)
     joint = MixtureJoint.of_records(design.domain, ordered, found.weights)
-    return Estimate(
-        domain=design.domain,
-        n=tally.n,
-        method="adjust",
-        joint=joint if strata is None else strata.settled(joint),
-        evidence=base.evidence,
-        notes={
-            "projection": projection,
-            "adjustment": found,
-            "unreached": tuple(("+".join(noisy[j].names), code) for j, code in found.unreached),
-        },
-    )
+    notes = {
+        "projection": projection,
+        "adjustment": found,
+        "unreached": tuple(("+".join(noisy[j].names), code) for j, code in found.unreached),
+    }
+    settled = joint if strata is None else strata.settled(joint)
+    return Estimate("adjust", settled, base.evidence, notes)
 
 
 def adjust_away(

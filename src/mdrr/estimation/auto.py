@@ -126,7 +126,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
         "unbiased_weight": weight,
         "carried": joint.distance,
     }
-    return Estimate(design.domain, tally.n, "auto", joint.joint, evidence, notes)
+    return Estimate("auto", joint.joint, evidence, notes)
 
 
 def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata | None) -> MixtureJoint:

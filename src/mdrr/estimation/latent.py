@@ -115,7 +115,7 @@ def latent(
         seed=seed,
     )
     joint = found.mixture if strata is None else strata.spread(found.mixture)
-    return Estimate(design.domain, tally.n, "latent", joint, evidence, found.notes)
+    return Estimate("latent", joint, evidence, found.notes)
 
 
 def fitted(

@@ -101,9 +101,7 @@ def _estimate(
     method: str, evidence: Evidence, tables: Tables, notes: dict[str, object]
 ) -> Estimate:
     found = carried(evidence, tables)
-    notes = {**notes, "carried": found.distance}
-    design = evidence.design
-    return Estimate(design.domain, evidence.people, method, found.joint, evidence, notes)
+    return Estimate(method, found.joint, evidence, {**notes, "carried": found.distance})
 
 
 def carried(evidence: Evidence, tables: Tables, seed: int = 0) -> Carried:

@@ -63,14 +63,9 @@ def product(
         else:
             values = found.values if found is not None else evidence.view(0, names).table()
             factors.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
-    return Estimate(
-        domain=design.domain,
-        n=tally.n,
-        method="product",
-        joint=ProductJoint(design.domain, tuple(factors)),
-        evidence=evidence,
-        notes={"projection": projection, "smoothing": smoothing},
-    )
+    joint = ProductJoint(design.domain, tuple(factors))
+    notes = {"projection": projection, "smoothing": smoothing}
+    return Estimate("product", joint, evidence, notes)
 
 
 def _likeliest(view: View) -> Array:
