@@ -14,7 +14,7 @@ from mdrr.estimation.evidence import Evidence, smoothed
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.unbiased import View
+from mdrr.estimation.unbiased import View, view_of
 from mdrr.estimation.update import bayesian_update
 from mdrr.matrix import Array
 from mdrr.tallies import Tally
@@ -59,9 +59,9 @@ def product(
             factors.append(Factor(names, smooth.distribution))
             smoothing[names[0]] = smooth.strength
         elif projection == "bayes":
-            factors.append(Factor(names, _likeliest(evidence.view(0, names))))
+            factors.append(Factor(names, _likeliest(view_of(tally, design, 0, names))))
         else:
-            values = found.values if found is not None else evidence.view(0, names).table()
+            values = view_of(tally, design, 0, names).table() if found is None else found.values
             factors.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
     joint = ProductJoint(design.domain, tuple(factors))
     notes = {"projection": projection, "smoothing": smoothing}

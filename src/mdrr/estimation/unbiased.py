@@ -137,13 +137,22 @@ def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | N
     """
     tally.check(design)
     cells_shape(names, design.domain)
-    wanted = set(names)
-    views = [
-        view_of(tally, design, q, tuple(names))
-        for q, questionnaire in enumerate(design.questionnaires)
-        if tally.groups[q].n and wanted <= set(questionnaire.attributes)
-    ]
+    views = [view_of(tally, design, q, tuple(names)) for q in asking(tally, design, names)]
     return pooled(tuple(names), views, tally.n) if views else None
+
+
+def asking(tally: Tally, design: Design, names: Sequence[str]) -> list[int]:
+    """The questionnaires that ask all of the attributes and that somebody answered.
+
+    Sums tell how two answers were given together, and not more.
+    """
+
+    def is_known(q: int) -> bool:
+        clusters, group = design.questionnaires[q].clusters, tally.groups[q]
+        met = (not set(names).isdisjoint(cluster.attributes) for cluster in clusters)
+        return group.n > 0 and (group.sums is None or sum(met) <= 2)
+
+    return [q for q in design.asking(names) if is_known(q)]
 
 
 def pooled(names: tuple[str, ...], views: Sequence[View], people: int) -> Unbiased:
