@@ -52,7 +52,7 @@ def adjust(
     targets = [factor.values.ravel() for factor in noisy]
     codes_of = [group.codes[homes[factor.names]] for factor in noisy]
     strata = strata_of(base.evidence)
-    if strata is not None:  # what is public together is known; raked last, it is met exactly
+    if strata.places:  # what is public together is known; raked last, it is met exactly
         targets.append(strata.shares)
         codes_of.append(strata.of[0])
     found = rake(codes_of, targets, group.counts, tolerance=tolerance, sweeps=sweeps)
@@ -67,8 +67,7 @@ def adjust(
         "adjustment": found,
         "unreached": tuple(("+".join(noisy[j].names), code) for j, code in found.unreached),
     }
-    settled = joint if strata is None else strata.settled(joint)
-    return Estimate("adjust", settled, base.evidence, notes)
+    return Estimate("adjust", strata.settled(joint), base.evidence, notes)
 
 
 def adjust_away(

@@ -27,14 +27,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from mdrr.estimation.evidence import Evidence, Names, is_banded
+from mdrr.estimation.evidence import Evidence, Names, Tables, is_banded
 from mdrr.estimation.project import nearest, nearest_rows
 from mdrr.estimation.raking import fit_margins, margin_of
 from mdrr.estimation.unbiased import Unbiased
 from mdrr.matrix import Array
-
-Tables = Mapping[Names, Array]
-"""Tables of single attributes and of pairs, by their names in the domain's order."""
 
 _FALSE = 0.1
 """The share of chance among the tables whose model is taken for wrong."""

@@ -10,15 +10,15 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
-from mdrr.estimation.assisted import Tables, assisted, mixed
+from mdrr.estimation.assisted import assisted, mixed
 from mdrr.estimation.axes import MOST_CATEGORIES, confirmed
-from mdrr.estimation.carry import Carried, refitted
+from mdrr.estimation.carry import Carried, from_tables, refitted
 from mdrr.estimation.channel import stacks
 from mdrr.estimation.em import step
-from mdrr.estimation.evidence import Evidence, has_band, has_jointly
+from mdrr.estimation.evidence import Evidence, Names, Tables, has_band, has_jointly
 from mdrr.estimation.latent import Classes, Halves, fitted
 from mdrr.estimation.mixture import MixtureJoint
-from mdrr.estimation.pairwise import axes_tables, carried, product_tables
+from mdrr.estimation.pairwise import axes_tables, product_tables
 from mdrr.estimation.records import with_records
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import Strata, strata_of
@@ -84,8 +84,8 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     evidence = Evidence(tally, design)
     halves = evidence.halves(seed)
     strata = strata_of(evidence)
-    seen = evidence if strata is None else strata.merged
-    seen_halves = halves if strata is None else seen.halves(seed)
+    seen = strata.merged
+    seen_halves = seen.halves(seed) if strata.places else halves
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
     together = has_jointly(design) or banded
@@ -113,7 +113,7 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
         ]
         weights.append(float(np.mean(some)) if some else 0.0)
     tables = mixed(parts, models[0].tables)
-    joint = _joint(evidence, tables, base, strata, seed)
+    joint = _joint(strata, tables, base, seed)
     names = [model.name for model in models]
     weight = float(np.dot(shares if len(design.domain) > 1 else alone, weights))
     notes = {
@@ -129,41 +129,30 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     return Estimate("auto", joint.joint, evidence, notes)
 
 
-def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata | None) -> MixtureJoint:
+def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata) -> MixtureJoint:
     """Latent classes with nearly exact reports as records, over the whole domain."""
-    joint = with_records(mixture, seen.tally, seen.design)
-    return joint if strata is None else strata.among(seen).spread(joint)
+    return strata.among(seen).spread(with_records(mixture, seen.tally, seen.design))
 
 
-def _joint(
-    evidence: Evidence,
-    tables: Tables,
-    base: MixtureJoint | None,
-    strata: Strata | None,
-    seed: int,
-) -> Carried:
+def _joint(strata: Strata, tables: Tables, base: MixtureJoint | None, seed: int) -> Carried:
     """One joint for all tables: made of records where most people's are known, else of classes.
 
     Classes made for the pairs are told by EM what reports say of more attributes at once: each pass
     goes as far that way as the reports are exact. Then they are fitted to the pairs again.
     """
-    pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
-    if base is not None and len(evidence.design.domain) > 2:
-        public = () if strata is None else strata.places
-        records = (group for group in base.pinned if group.places != public)
+    if base is not None and len(strata.domain) > 2:
+        records = (group for group in base.pinned if group.places != strata.places)
         if sum(float(group.shares.sum()) for group in records) >= _KNOWN:
-            return refitted(base, pairs, strata, _noise(evidence, list(pairs)))
-        joint = carried(evidence, tables, seed).joint
-        seen = evidence if strata is None else strata.merged
-        joint = joint if strata is None else strata.gathered(joint)
+            return refitted(base, tables, strata, _noise(strata.evidence))
+        seen, joint = strata.merged, strata.gathered(from_tables(tables, strata, seed).joint)
         reports = stacks(seen.tally, seen.design)
         for _ in range(_PASSES):
             joint, _likely = step(reports, joint, seen.margins, _FAINT)
-        return refitted(joint if strata is None else strata.spread(joint), pairs, strata)
-    return carried(evidence, tables, seed)
+        return refitted(strata.spread(joint), tables, strata)
+    return from_tables(tables, strata, seed)
 
 
-def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | None:
+def _noise(evidence: Evidence) -> dict[Names, float] | None:
     """The noise of unbiased pair tables, if everybody reports all attributes in one answer.
 
     Then records hold all that reports say, of pairs as well. Otherwise pair tables also tell what
@@ -175,7 +164,7 @@ def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | N
         wide = (c for c in questionnaire.clusters if isinstance(c.matrix, Constant))
         if not any(private <= set(cluster.attributes) for cluster in wide):
             return None
-    found = ((pair, evidence.table(pair)) for pair in pairs)
+    found = ((pair, evidence.table(pair)) for pair in evidence.pairs)
     return {pair: float(u.variances().sum()) for pair, u in found if u is not None}
 
 

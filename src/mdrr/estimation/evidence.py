@@ -6,6 +6,7 @@ not the reports, so its size depends on the domain and not on the number of peop
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -23,6 +24,8 @@ from mdrr.matrix import Array, Banded, Matrix, Public
 from mdrr.tallies import Tally
 
 Names = tuple[str, ...]
+Tables = Mapping[Names, Array]
+"""Tables of single attributes and of pairs, by their names in the domain's order."""
 
 _LEAST = 1e-12
 

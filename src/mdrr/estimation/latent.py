@@ -104,18 +104,16 @@ def latent(
     if not (is_number(prior) and prior >= 0):
         raise EstimateError(f"prior={prior!r} must be a number, not negative")
     strata = strata_of(evidence)
-    seen = evidence if strata is None else strata.merged
     found = fitted(
-        seen,
-        None if classes and passes else seen.halves(seed),
+        strata.merged,
+        None if classes and passes else strata.merged.halves(seed),
         classes=classes,
         passes=passes,
         fits=fits,
         prior=float(prior),
         seed=seed,
     )
-    joint = found.mixture if strata is None else strata.spread(found.mixture)
-    return Estimate("latent", joint, evidence, found.notes)
+    return Estimate("latent", strata.spread(found.mixture), evidence, found.notes)
 
 
 def fitted(
