@@ -14,9 +14,8 @@ from mdrr.estimation.assisted import assisted, mixed
 from mdrr.estimation.axes import MOST_CATEGORIES, confirmed
 from mdrr.estimation.carry import Carried, from_tables, refitted
 from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import step
 from mdrr.estimation.evidence import Evidence, Names, Tables, has_band, has_jointly
-from mdrr.estimation.latent import Classes, Halves, fitted
+from mdrr.estimation.latent import Classes, Halves, fitted, step
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.pairwise import axes_tables, product_tables
 from mdrr.estimation.records import with_records

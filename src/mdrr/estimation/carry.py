@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.domain import Domain
-from mdrr.estimation.em import random_start
 from mdrr.estimation.evidence import Names, Tables
 from mdrr.estimation.kernel import LEAST, add_cells, add_pairs, compare, grow, longer
+from mdrr.estimation.latent import random_start
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
 from mdrr.estimation.strata import Strata
 from mdrr.matrix import Array
