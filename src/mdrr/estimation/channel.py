@@ -22,8 +22,6 @@ from mdrr.estimation.kernel import (
     SMALL,
     add_cells,
     back,
-    expect,
-    expect_cells,
     in_parts,
     multiply_cells,
     through,
@@ -124,43 +122,23 @@ def _padded(rows: npt.NDArray[np.int32], width: int, ones: int) -> npt.NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Reports of several codes each, whose places are among the codes seen."""
+    """Reports of several codes each, whose places are among the codes seen.
 
-    places: Packed
-    counts: Array
-    seen: Seen
-
-    def expect(
-        self, start: int, stop: int, like: Array, weights: Array, tallied: Array, sizes: Array
-    ) -> float:
-        """The E-step over a slice of the reports, by codes: see `kernel.expect`."""
-        return expect(self.places.codes, self.counts, start, stop, like, weights, tallied, sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Reports that are one cell each: those to all questionnaires of a single constant cluster.
-
-    Every report is its own code, so that its likelihood need not be kept: see `Seen` for the parts.
+    Reports to questionnaires of a single constant cluster are one cell each: `seen` is None, places
+    are categories, and the likelihood is s·φ + o of `signal` and `floor`, which need not be kept.
     """
 
     places: Packed
     counts: Array
-    signal: Array
-    floor: Array
-
-    def expect(
-        self, start: int, stop: int, tables: Array, weights: Array, sums: Array, sizes: Array
-    ) -> float:
-        """The whole EM pass over a slice of the reports: see `kernel.expect_cells`."""
-        seen = (self.places.codes, self.counts, self.signal, self.floor)
-        return expect_cells(*seen, start, stop, tables, weights, sums, sizes)
+    signal: Array  # s of each report; 1 where codes are seen
+    floor: Array  # o of each report; 0 where codes are seen
+    seen: Seen | None
 
 
 _Part = tuple[Group, Sequence[Cluster]]
 
 
-def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
+def stacks(tally: Tally, design: Design) -> list[Stack]:
     """The whole tally: questionnaires with few reports together, each large one for itself."""
     tally.need_reports("the latent class fit")
     single: list[_Part] = []
@@ -176,18 +154,18 @@ def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
         elif group.n:
             many.append([part])
     together = [few] if few else []
-    found: list[Stack | Cells] = [_stack(parts, design) for parts in (*together, *many)]
+    found = [_stack(parts, design) for parts in (*together, *many)]
     return [*found, _cells(single, design)] if single else found
 
 
-def _cells(parts: Sequence[_Part], design: Design) -> Cells:
+def _cells(parts: Sequence[_Part], design: Design) -> Stack:
     seen = [
         _seen(clusters[0], group.codes[0].astype(np.int64), design) for group, clusters in parts
     ]
     merged = _merged(seen, design)
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
     places = packed(merged.rows, sum(design.domain.shape))
-    return Cells(places, counts, merged.entries, merged.floor)
+    return Stack(places, counts, merged.entries, merged.floor, None)
 
 
 def _stack(parts: Sequence[_Part], design: Design) -> Stack:
@@ -204,7 +182,8 @@ def _stack(parts: Sequence[_Part], design: Design) -> Stack:
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
     places = np.concatenate(stacked)
     places[places < 0] = base  # the row of ones below the codes seen
-    return Stack(packed(places, base), counts, _merged(found, design))
+    ones, zeros = np.ones_like(counts), np.zeros_like(counts)
+    return Stack(packed(places, base), counts, ones, zeros, _merged(found, design))
 
 
 def _merged(parts: Sequence[Seen], design: Design) -> Seen:

@@ -19,9 +19,9 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.domain import Domain
 from mdrr.errors import EstimateError, is_number, whole
-from mdrr.estimation.channel import Cells, Stack, multiplied, stacks
+from mdrr.estimation.channel import Stack, multiplied, stacks
 from mdrr.estimation.evidence import Evidence
-from mdrr.estimation.kernel import add_cells, in_parts
+from mdrr.estimation.kernel import add_cells, expect, in_parts
 from mdrr.estimation.mixture import MixtureJoint, average
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import strata_of
@@ -43,7 +43,7 @@ _PEOPLE = 10.0
 """A stratum of public answers has the classes' shares of 10·α people before anyone is looked at."""
 
 Halves = tuple[Evidence, Evidence]
-Reports: TypeAlias = Sequence[Stack | Cells | Away]
+Reports: TypeAlias = Sequence[Stack | Away]
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +224,7 @@ def em(
     tolerance: float = 1e-9,
 ) -> Fit:
     """EM from a start, for some passes or until a pass gains less than the tolerance a report."""
-    n = sum(float(s.counts.sum()) if isinstance(s, Stack | Cells) else s.n for s in reports)
+    n = sum(float(s.counts.sum()) if isinstance(s, Stack) else s.n for s in reports)
     mixture, last = start, -np.inf
     for done in range(1, passes + 1):
         mixture, value = step(reports, mixture, margins, prior)
@@ -265,29 +265,30 @@ def _stacked(mixture: MixtureJoint) -> Array:
 
 
 def _visit(
-    stack: Stack | Cells | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
+    stack: Stack | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
 ) -> float:
     """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
-    if not isinstance(stack, Stack | Cells):  # asking whether it is Away, a protocol, takes long
+    if not isinstance(stack, Stack):  # asking whether it is Away, a protocol, takes long
         found = stack.add_up(_visited, (tables, weights, sums is not None))
         if sums is not None:
             sizes += found[1 : 1 + len(sizes)]
             sums += found[1 + len(sizes) :].reshape(sums.shape)
         return float(found[0])
-    phi, like = stack.seen.likelihood(tables) if isinstance(stack, Stack) else (tables, tables)
+    phi, like = (tables, tables) if stack.seen is None else stack.seen.likelihood(tables)
     together = multiplied(like, stack.places.cells)
+    given = (stack.places.codes, stack.counts, stack.signal, stack.floor)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
         tallied, counted = np.zeros_like(together), np.zeros_like(weights)
-        value = stack.expect(start, stop, together, weights, tallied, counted)
+        value = expect(*given, start, stop, together, weights, tallied, counted)
         return value, tallied, counted
 
     parts = in_parts(len(stack.counts), part)
     if sums is not None:
         sizes += sum(p[2] for p in parts)
-        tallied = np.zeros_like(like) if isinstance(stack, Stack) else sums
+        tallied = sums if stack.seen is None else np.zeros_like(like)
         add_cells(tallied, sum((p[1] for p in parts[1:]), parts[0][1]), stack.places.cells)
-        if isinstance(stack, Stack):
+        if stack.seen is not None:
             stack.seen.collect(phi, like, tallied, sums)
     return sum(p[0] for p in parts)
 
