@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError
-from mdrr.estimation.joint import ProductJoint, typed
+from mdrr.estimation.joint import ProductJoint
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.product import product
 from mdrr.estimation.project import Projection
@@ -107,7 +107,7 @@ def adjust(
     for cluster, codes in zip(design.clusters, group.codes, strict=True):
         parts = np.unravel_index(codes.astype(np.int64), design.shape(cluster))
         columns.update(zip(cluster.attributes, parts, strict=True))
-    ordered = typed([columns[name] for name in design.domain.names], design.domain)
+    ordered = [columns[name] for name in design.domain.names]
     joint = MixtureJoint.of_records(design.domain, ordered, found.weights)
     notes = {
         "projection": projection,

@@ -20,7 +20,7 @@ b² = e − T²/e, at most what can be: no cell is larger than its categories' s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -132,17 +132,17 @@ def proper(values: Array, names: Names, margins: Sequence[Array], evidence: Evid
     return nearest_rows(values.T, margins[1]).T if known == [False, True] else nearest(values)
 
 
-def mixed(parts: Sequence[tuple[Tables, float, float]], names: Iterable[Names]) -> Tables:
-    """Tables mixed of several, each with a share in single attributes and one in pairs.
+def mixed(parts: Sequence[Tables], alone: Array, pairs: Array) -> Tables:
+    """The tables of several models mixed by their shares in single attributes and in pairs.
 
     Pairs are made to agree with the mixed single attributes.
     """
     found: dict[Names, Array] = {}
-    for key in sorted(names, key=len):
-        alone = len(key) == 1
-        total = sum((one if alone else two) * tables[key] for tables, one, two in parts)
-        found[key] = np.asarray(total)
-        if not alone:
+    for key in sorted(parts[0], key=len):
+        shares = alone if len(key) == 1 else pairs
+        each = zip(shares, parts, strict=True)
+        found[key] = np.asarray(sum(share * tables[key] for share, tables in each))
+        if len(key) > 1:
             found[key] = fit_margins(found[key], [found[(name,)] for name in key])
     return found
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -45,15 +44,8 @@ _MOST_PAIRS = 100
 """Pairs on which models are compared; of more, some evenly spread over them."""
 
 Pairs = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """One way to see the pairs: its tables from everyone, and from each half of the people."""
-
-    name: str
-    tables: Tables
-    halves: tuple[Tables, ...] = ()
+Models = dict[str, list[Tables]]
+"""Each model's tables by its name: those from everyone, then those from each half of the people."""
 
 
 def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int = 0) -> Estimate:
@@ -100,26 +92,19 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     ]
     models, axes = _models(evidence, halves, base, others)
     alone, shares = _shares(models, halves, together, banded)
-    weights, parts = [], []
-    for model, one, two in zip(models, alone, shares, strict=True):
-        drawn = assisted(model.tables, evidence)
-        parts.append((drawn.tables, one, two))
-        some = [
-            w
-            for names, w in drawn.weights.items()
-            if len(names) == min(len(design.domain), 2)
-            and not set(names) <= {*design.domain.public}
-        ]
-        weights.append(float(np.mean(some)) if some else 0.0)
-    tables = mixed(parts, models[0].tables)
+    drawn = [assisted(tables[0], evidence) for tables in models.values()]
+    tables = mixed([each.tables for each in drawn], alone, shares)
     joint = _joint(strata, tables, base, seed)
-    names = [model.name for model in models]
-    weight = float(np.dot(shares if len(design.domain) > 1 else alone, weights))
+    widest, public = min(len(design.domain), 2), {*design.domain.public}
+    looked = [names for names in tables if len(names) == widest and not public.issuperset(names)]
+    weights = [np.mean([each.weights[names] for names in looked] or [0.0]) for each in drawn]
+    weight = float(np.dot(shares if widest > 1 else alone, weights))
+    names = list(models)
     notes = {
         **({} if found is None else found.notes),
         "axes": axes,
         "chosen": _chosen(names, shares, weight),
-        "why": _why(models, alone, shares, weight, design, found, halves is not None),
+        "why": _why(names, alone, shares, weight, design, found, halves is not None),
         "shares": dict(zip(names, map(float, shares), strict=True)),
         "shares_alone": dict(zip(names, map(float, alone), strict=True)),
         "unbiased_weight": weight,
@@ -172,32 +157,22 @@ def _models(
     halves: Halves | None,
     base: MixtureJoint | None,
     crossed: Sequence[MixtureJoint],
-) -> tuple[list[Model], int]:
+) -> tuple[Models, int]:
     """Every model of everyone's reports and of each half's; and how many axes there are."""
-    pairs, some = evidence.pairs, some_of(evidence.pairs)
-    each = halves or ()
-    models = [
-        Model(
-            "product",
-            product_tables(evidence, pairs),
-            tuple(product_tables(half, some) for half in each),
-        )
-    ]
+    some = some_of(evidence.pairs)
+    seen = [(evidence, evidence.pairs), *((half, some) for half in halves or ())]
+    models = {"product": [product_tables(each, pairs) for each, pairs in seen]}
     kept = 0
     if len(evidence.design.domain) > 1 and sum(evidence.design.domain.shape) <= MOST_CATEGORIES:
-        axes, of_halves = confirmed(evidence, each)
+        axes, of_halves = confirmed(evidence, halves or ())
         kept = axes.kept
-        models.append(
-            Model(
-                "correspondence",
-                axes_tables(evidence, axes, pairs),
-                tuple(axes_tables(h, a, some) for h, a in zip(each, of_halves, strict=True)),
-            )
-        )
+        models["correspondence"] = [
+            axes_tables(each, found, pairs)
+            for (each, pairs), found in zip(seen, (axes, *of_halves), strict=True)
+        ]
     if base is not None:
-        models.append(
-            Model("latent", _tables(base, pairs), tuple(_tables(m, some) for m in crossed))
-        )
+        halved = (_tables(joint, some) for joint in crossed)
+        models["latent"] = [_tables(base, evidence.pairs), *halved]
     return models, kept
 
 
@@ -214,7 +189,7 @@ def some_of(pairs: Pairs) -> Pairs:
 
 
 def _shares(
-    models: Sequence[Model], halves: Halves | None, together: bool, banded: bool
+    models: Models, halves: Halves | None, together: bool, banded: bool
 ) -> tuple[Array, Array]:
     """c of single attributes and of pairs: tables of each half, unbiased ones of the other.
 
@@ -231,9 +206,11 @@ def _shares(
     last = np.eye(count)[-1]
     even = np.full(count, 1 / count)
     alone, pairs = last if together else np.eye(count)[0], last if banded else even
-    if halves is None or not all(len(model.halves) == 2 for model in models):
+    if halves is None or not all(len(tables) == 3 for tables in models.values()):
         return alone, pairs
-    drawn = [[assisted(model.halves[f], halves[f]).tables for model in models] for f in (0, 1)]
+    drawn = [
+        [assisted(tables[1 + f], halves[f]).tables for tables in models.values()] for f in (0, 1)
+    ]
 
     def shares(width: int, expected: Array, trust: float) -> Array:
         gram = np.zeros((count, count))
@@ -287,7 +264,7 @@ def _chosen(names: Sequence[str], shares: Array, weight: float) -> str:
 
 
 def _why(
-    models: Sequence[Model],
+    names: Sequence[str],
     alone: Array,
     shares: Array,
     weight: float,
@@ -306,7 +283,6 @@ def _why(
         )
     if not compared:
         sentences.append("there are too few people to hold some out and compare models with them")
-    names = [model.name for model in models]
     sentences.append(f"single attributes are {_listed(names, alone)}")
     if all(len(questionnaire.attributes) < 2 for questionnaire in design.questionnaires):
         sentences.append("nobody was asked two attributes: of their relation nothing is known")

@@ -9,30 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array, Through
+from mdrr.matrix import Array, Matrix, Through
 
 STRENGTHS = (0.0, 1 / 256, 1 / 64, 1 / 16, 1 / 4)
 """The strengths of smoothing that are tried."""
-
-
-class Channel(Protocol):
-    """What reports come through: a matrix, or several side by side."""
-
-    @property
-    def cells(self) -> int:
-        """How many true cells there are."""
-
-    def forward(self, distribution: Array, /) -> Array:
-        """The distribution of the reports."""
-
-    def backward(self, values: Array, /) -> Array:
-        """The expected value of a report's value, for every true cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +43,10 @@ class Stacked:
         ends = np.cumsum([axis.outcomes for axis in self.axes])[:-1]
         parts = zip(self.axes, self.shares, np.split(values, ends), strict=True)
         return np.asarray(sum(w * axis.backward(part) for axis, w, part in parts))
+
+
+Channel: TypeAlias = Matrix | Through | Stacked
+"""What reports come through: it takes distributions forward, and values of reports backward."""
 
 
 @dataclass(frozen=True, eq=False)
