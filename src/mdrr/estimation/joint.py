@@ -53,10 +53,10 @@ class ProductJoint:
         table = np.ones(())
         axes: list[str] = []
         for factor in self.factors:
-            kept = [name for name in factor.names if name in names]
-            if kept:
-                table = np.multiply.outer(table, marginal(factor, kept))
-                axes += kept
+            gone = tuple(at for at, name in enumerate(factor.names) if name not in names)
+            if len(gone) < len(factor.names):
+                table = np.multiply.outer(table, factor.values.sum(axis=gone))
+                axes += [name for name in factor.names if name in names]
         return np.transpose(table, [axes.index(name) for name in names])
 
     def mass(self, query: Query, /) -> float:
@@ -112,12 +112,6 @@ class ProductJoint:
             names = tuple(domain.names[j] for j in arrays[f"places{len(factors)}"])
             factors.append(Factor(names, arrays[f"factor{len(factors)}"]))
         return cls(domain, tuple(factors))
-
-
-def marginal(factor: Factor, names: Sequence[str]) -> Array:
-    """A factor summed over the attributes that are not named, axes in the factor's order."""
-    gone = tuple(i for i, name in enumerate(factor.names) if name not in names)
-    return np.asarray(factor.values.sum(axis=gone))
 
 
 def tied(query: Query, factors: Sequence[Factor]) -> Iterator[tuple[Term, ...]]:

@@ -117,10 +117,9 @@ class Strata:
         for q, group, of in zip(
             design.questionnaires, self.evidence.tally.groups, self.of, strict=True
         ):
-            noisy = [not isinstance(c.matrix, Public) for c in q.clusters]
-            clusters = [c for c, one in zip(q.clusters, noisy, strict=True) if one]
-            codes = [c for c, one in zip(group.codes, noisy, strict=True) if one]
-            sizes = [s for s, one in zip(group.sizes, noisy, strict=True) if one]
+            noisy = [at for at, c in enumerate(q.clusters) if not isinstance(c.matrix, Public)]
+            clusters = [q.clusters[at] for at in noisy]
+            codes, sizes = [group.codes[at] for at in noisy], [group.sizes[at] for at in noisy]
             own = of.astype(smallest_unsigned(size))
             asked.append(Questionnaire((*clusters, Cluster((name,), Public(size))), q.weight))
             groups.append(Group((*codes, own), group.counts, (*sizes, size)))
