@@ -221,14 +221,13 @@ def em(
     *,
     passes: int,
     prior: float,
-    tolerance: float = 1e-9,
 ) -> Fit:
-    """EM from a start, for some passes or until a pass gains less than the tolerance a report."""
+    """EM from a start, for some passes or until a pass gains less than 1e-9 nats a report."""
     n = sum(float(s.counts.sum()) if isinstance(s, Stack) else s.n for s in reports)
     mixture, last = start, -np.inf
     for done in range(1, passes + 1):
         mixture, value = step(reports, mixture, margins, prior)
-        if 0 <= value - last < tolerance * n:
+        if 0 <= value - last < 1e-9 * n:
             return Fit(mixture, value, done, "tolerance")
         last = value
     return Fit(mixture, last, passes, "passes")
