@@ -85,11 +85,8 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     if classes is not None or few or (together and listed):
         found = fitted(seen, seen_halves, classes=classes, seed=seed)
     base = None if found is None else _recorded(found.mixture, seen, strata)
-    crossed = () if found is None else found.choice.crossed
-    others = [
-        _recorded(mixture, half, strata)
-        for half, mixture in zip(seen_halves or () if crossed else (), crossed, strict=True)
-    ]
+    crossed = zip(() if found is None else found.choice.crossed, seen_halves or (), strict=False)
+    others = [_recorded(mixture, half, strata) for mixture, half in crossed]
     models, axes = _models(evidence, halves, base, others)
     alone, shares = _shares(models, halves, together, banded)
     drawn = [assisted(tables[0], evidence) for tables in models.values()]
