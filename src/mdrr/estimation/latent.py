@@ -274,8 +274,8 @@ def _visit(
             sums += found[1 + len(sizes) :].reshape(sums.shape)
         return float(found[0])
     phi, like = (tables, tables) if stack.seen is None else stack.seen.likelihood(tables)
-    together = multiplied(like, stack.places.cells)
-    given = (stack.places.codes, stack.counts, stack.signal, stack.floor)
+    together = multiplied(like, stack.cells)
+    given = (stack.rows, stack.counts, stack.signal, stack.floor)
 
     def part(start: int, stop: int) -> tuple[float, Array, Array]:
         tallied, counted = np.zeros_like(together), np.zeros_like(weights)
@@ -286,7 +286,7 @@ def _visit(
     if sums is not None:
         sizes += sum(p[2] for p in parts)
         tallied = sums if stack.seen is None else np.zeros_like(like)
-        add_cells(tallied, sum((p[1] for p in parts[1:]), parts[0][1]), stack.places.cells)
+        add_cells(tallied, sum((p[1] for p in parts[1:]), parts[0][1]), stack.cells)
         if stack.seen is not None:
             stack.seen.collect(phi, like, tallied, sums)
     return sum(p[0] for p in parts)
