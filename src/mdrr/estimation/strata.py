@@ -70,12 +70,13 @@ class Strata:
     ) -> tuple[Array, Array]:
         """Classes' weights and records' shares, `(k, Z)`, with each stratum's share exact.
 
-        Weights are of the first stratum: where there are more, all people are in records.
+        Where something is public all people are in records.
         """
-        masses = np.bincount(of, shares.sum(axis=1), len(self.shares)).astype(np.float64)
-        masses[0] += weights.sum()
-        masses = np.maximum(masses, _LEAST)
-        return weights * self.shares[0] / masses[0], shares * (self.shares / masses)[of][:, None]
+        if not self.places:
+            whole = weights.sum() + shares.sum()
+            return weights / whole, shares / whole
+        masses = np.bincount(of, shares.sum(axis=1), len(self.shares))
+        return weights, shares * (self.shares / np.maximum(masses, _LEAST))[of][:, None]
 
     def pinned(self, joint: MixtureJoint) -> MixtureJoint:
         """Classes alone, made classes within each stratum: w(z | g) ∝ w_z Π θ_zj(g_j)."""
@@ -90,6 +91,8 @@ class Strata:
 
     def settled(self, joint: MixtureJoint) -> MixtureJoint:
         """A joint of records that hold all public answers, with each stratum's share exact."""
+        if not self.places:
+            return joint
         return MixtureJoint(joint.domain, joint.weights, joint.tables, self._exact(joint.pinned))
 
     def _exact(self, groups: Sequence[Pinned]) -> tuple[Pinned, ...]:
