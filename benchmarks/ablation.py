@@ -36,9 +36,9 @@ from benchmarks.metrics import METRICS, Answer, workload_of
 import mdrr
 from benchmarks import runner
 from mdrr.estimation import auto
-from mdrr.estimation.assisted import Assisted, Tables
+from mdrr.estimation.assisted import Assisted
 from mdrr.estimation.axes import Axes, fit_axes, interactions
-from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.evidence import Evidence, Tables
 from mdrr.estimation.latent import latent
 from mdrr.estimation.mixture import MixtureJoint
 from mdrr.estimation.records import with_records

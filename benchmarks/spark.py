@@ -30,8 +30,8 @@ from benchmarks.processes import cpu_seconds
 import mdrr
 from benchmarks import pages
 from mdrr.estimation.adjust import adjust_away
-from mdrr.estimation.em import em, random_start
 from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.latent import em, random_start
 from mdrr.spark import Held
 from tests.engines.conftest import find_java, processes, start
 

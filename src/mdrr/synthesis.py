@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from mdrr.errors import EstimateError
 from mdrr.estimation import Estimate
-from mdrr.estimation.table import labelled
+from mdrr.estimation.result import labelled
 from mdrr.matrix import Array
 
 
@@ -59,4 +59,4 @@ def synthesize(
     columns, probabilities = estimate.joint.combinations()
     repeats = largest_remainder(probabilities, n)
     records = [np.repeat(column, repeats) for column in columns]
-    return estimate.frame(labelled(estimate.domain, records), backend)
+    return estimate.frame(labelled(estimate.domain.attributes, records), backend)

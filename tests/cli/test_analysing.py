@@ -228,7 +228,7 @@ def test_what_the_papers_methods_assume_across_clusters_is_said(folder, method, 
 
 
 def test_a_table_too_large_for_intervals_is_still_given(folder, monkeypatch):
-    monkeypatch.setattr("mdrr.estimation.table.MOST_INTERVALS", 3)
+    monkeypatch.setattr("mdrr.estimation.result.MOST_INTERVALS", 3)
     (table,) = answer("estimate tally.json -d design.json --table smokes,visits")["tables"]
     assert {cell["low"] for cell in table["cells"]} == {None}
     assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)

@@ -133,17 +133,16 @@ def test_no_error_is_larger_than_margins_allow():
 
 def test_mixed_tables_agree_with_mixed_margins():
     rng = np.random.default_rng(4)
-    parts = []
-    for one, two in ((0.3, 0.6), (0.7, 0.4)):
+    parts, alone, pairs = [], np.array([0.3, 0.7]), np.array([0.6, 0.4])
+    for _ in alone:
         table = rng.dirichlet(np.ones(6)).reshape(2, 3)
-        tables = {("a",): table.sum(axis=1), ("b",): table.sum(axis=0), ("a", "b"): table}
-        parts.append((tables, one, two))
-    found = mixed(parts, parts[0][0])
+        parts.append({("a",): table.sum(axis=1), ("b",): table.sum(axis=0), ("a", "b"): table})
+    found = mixed(parts, alone, pairs)
     for name in ("a", "b"):
-        wanted = sum(one * tables[(name,)] for tables, one, _ in parts)
+        wanted = sum(one * tables[(name,)] for tables, one in zip(parts, alone, strict=True))
         assert found[(name,)] == pytest.approx(wanted)
     assert found["a", "b"].sum(axis=1) == pytest.approx(found[("a",)], abs=1e-9)
     assert found["a", "b"].sum(axis=0) == pytest.approx(found[("b",)], abs=1e-9)
-    blend = sum(two * tables["a", "b"] for tables, _, two in parts)
+    blend = sum(two * tables["a", "b"] for tables, two in zip(parts, pairs, strict=True))
     odds = [t[0, 0] * t[1, 1] / (t[0, 1] * t[1, 0]) for t in (blend, found["a", "b"])]
     assert odds[0] == pytest.approx(odds[1], rel=1e-6)

@@ -89,10 +89,10 @@ def test_pair_tables_are_noise_to_records_where_one_answer_holds_all_attributes(
     pairs = list(combinations(DOMAIN.names, 2))
     whole = joint(DOMAIN, epsilon=12.0)
     evidence = Evidence(reports(people(2000, 1), whole, 1), whole)
-    noise = _noise(evidence, pairs)
+    noise = _noise(evidence)
     assert noise == {p: pytest.approx(evidence.table(p).variances().sum()) for p in pairs}
     some = sampled(DOMAIN, size=len(DOMAIN) - 1, epsilon=12.0)
-    assert _noise(Evidence(reports(people(2000, 1), some, 1), some), pairs) is None
+    assert _noise(Evidence(reports(people(2000, 1), some, 1), some)) is None
 
 
 def test_one_attribute_and_large_tables():

@@ -7,7 +7,11 @@ import pytest
 
 from mdrr.estimation import carry
 from mdrr.estimation.carry import _Blocks, _climbed, from_tables, refitted
+from mdrr.estimation.evidence import Evidence
 from mdrr.estimation.mixture import MixtureJoint, Pinned
+from mdrr.estimation.strata import strata_of
+from mdrr.protocols import independent
+from mdrr.tallies import tally_codes
 from tests.cases import domain_of
 from tests.estimation.test_joint import D, classes_joint, pinned_joint
 from tests.people import distribution
@@ -15,11 +19,20 @@ from tests.people import distribution
 PAIRS = list(combinations(D.names, 2))
 
 
+def one_stratum(domain):
+    """Nothing is public: all people are one stratum."""
+    design = independent(domain, p=0.5)
+    return strata_of(Evidence(tally_codes([[[0]] * len(domain)], design), design))
+
+
+ALL = one_stratum(D)
+
+
 def tables_of(whole, domain=D):
     """Margins and pair tables of a whole distribution."""
     axes = range(len(domain))
     margins = {
-        name: whole.sum(axis=tuple(k for k in axes if k != j))
+        (name,): whole.sum(axis=tuple(k for k in axes if k != j))
         for j, name in enumerate(domain.names)
     }
     pairs = {
@@ -40,11 +53,11 @@ def distance(joint, pairs):
 def test_tables_of_a_true_joint_are_reached():
     """EM stops at 1e-5 or at its last sweep; the benchmark's data sets are carried to .0006."""
     margins, pairs = tables_of(distribution(D, 3, 0.5))
-    found = from_tables(D, margins, pairs, seed=1)
+    found = from_tables(margins | pairs, ALL, seed=1)
     assert distance(found.joint, pairs) <= found.distance + 1e-9
     assert found.distance < 1e-3
     assert found.joint.table(D.names).sum() == pytest.approx(1, abs=1e-12)
-    again = from_tables(D, margins, pairs, seed=1)
+    again = from_tables(margins | pairs, ALL, seed=1)
     np.testing.assert_array_equal(again.joint.table(("a", "d")), found.joint.table(("a", "d")))
 
 
@@ -53,21 +66,22 @@ def test_identical_attributes_stay_identical():
     whole = np.zeros(domain.shape)
     whole[(0,) * 6], whole[(1,) * 6] = 0.3, 0.7
     margins, pairs = tables_of(whole, domain)
-    found = from_tables(domain, margins, pairs)
+    found = from_tables(margins | pairs, one_stratum(domain))
     assert distance(found.joint, pairs) < 1e-3
     # Each of 15 pairs differs with at most twice its total variation.
     assert found.joint.table(domain.names)[(1,) * 6] == pytest.approx(0.7, abs=15 * 2e-3)
 
 
 def test_independent_tables_need_one_class_and_two_attributes_none():
-    margins = {name: np.full(size, 1 / size) for name, size in zip(D.names, D.shape, strict=True)}
-    pairs = {(a, b): np.outer(margins[a], margins[b]) for a, b in PAIRS}
-    assert len(from_tables(D, margins, pairs).joint.weights) == 1
+    margins = {(a,): np.full(size, 1 / size) for a, size in zip(D.names, D.shape, strict=True)}
+    pairs = {(a, b): np.outer(margins[(a,)], margins[(b,)]) for a, b in PAIRS}
+    assert len(from_tables(margins | pairs, ALL).joint.weights) == 1
     two = domain_of(2, 3)
     table = np.array([[0.2, 0.0, 0.3], [0.1, 0.4, 0.0]])
-    made = from_tables(two, {"a": table.sum(1), "b": table.sum(0)}, {("a", "b"): table}).joint
+    tables = {("a",): table.sum(1), ("b",): table.sum(0), ("a", "b"): table}
+    made = from_tables(tables, one_stratum(two)).joint
     np.testing.assert_allclose(made.table(("b", "a")), table.T, atol=1e-15)
-    one = from_tables(domain_of(3), {"a": np.array([0.2, 0.3, 0.5])}, {}).joint
+    one = from_tables({("a",): np.array([0.2, 0.3, 0.5])}, one_stratum(domain_of(3))).joint
     np.testing.assert_allclose(one.table(("a",)), [0.2, 0.3, 0.5])
 
 
@@ -82,7 +96,7 @@ def test_a_joint_is_moved_to_tables_it_can_reach(start):
         Pinned(g.places, g.codes, s / total) for g, s in zip(start.pinned, groups, strict=True)
     )
     pairs = tables_of(MixtureJoint(D, weights / total, start.tables, pinned).table(D.names))[1]
-    found = refitted(start, pairs)
+    found = refitted(start, pairs, ALL)
     before, after = distance(start, pairs), distance(found.joint, pairs)
     assert before > 0.02
     assert after < 0.1 * before
@@ -105,7 +119,7 @@ def test_no_mass_moves_to_what_is_impossible():
     whole = start.table(D.names)
     whole[0, 1] = 0
     pairs = tables_of(whole / whole.sum())[1]
-    found = refitted(start, pairs).joint
+    found = refitted(start, pairs, ALL).joint
     assert found.table(("d",))[2] == 0
     assert (found.tables[3][2] == 0).all()
     assert found.table(("a", "b"))[0, 1] < 0.5 * start.table(("a", "b"))[0, 1]
@@ -160,7 +174,7 @@ def one_step(joint, pairs):
 def test_a_sweep_is_one_step_of_em(start, monkeypatch):
     monkeypatch.setattr(carry, "_STRIDE", 1.0)
     pairs = tables_of(distribution(D, 8))[1]
-    found = _climbed(start, _Blocks.make(D, pairs), sweeps=1)
+    found = _climbed(start, _Blocks.make(D, pairs), 1, ALL)
     wanted = one_step(start, pairs)
     assert found.sweeps == 1
     np.testing.assert_allclose(found.joint.weights, wanted.weights, atol=1e-12)
@@ -177,14 +191,14 @@ def test_tables_are_met_as_nearly_as_their_noise_makes_sense_of():
     pairs = tables_of(distribution(D, 7))[1]
     gaps = {pair: float(((start.table(pair) - t) ** 2).sum()) for pair, t in pairs.items()}
     noise = {pair: gap / 0.5 for pair, gap in gaps.items()}
-    found = refitted(start, pairs, noise=noise)
+    found = refitted(start, pairs, ALL, noise)
     left = [((found.joint.table(p) - t) ** 2).sum() / noise[p] for p, t in pairs.items()]
-    assert 0 < found.sweeps < refitted(start, pairs).sweeps
+    assert 0 < found.sweeps < refitted(start, pairs, ALL).sweeps
     assert np.mean(left) <= 0.25**2 < 0.5
     loud = {pair: gap / (0.99 * 0.25**2) for pair, gap in gaps.items()}
-    assert refitted(start, pairs, noise=loud).sweeps == 0
+    assert refitted(start, pairs, ALL, loud).sweeps == 0
     few = dict(list(loud.items())[:1])
-    assert refitted(start, pairs, noise=few).sweeps == 0, "a pair of unknown noise does not count"
+    assert refitted(start, pairs, ALL, few).sweeps == 0, "a pair of unknown noise does not count"
 
 
 def test_the_last_sweep_brings_the_tables_nearer(monkeypatch):
@@ -197,7 +211,7 @@ def test_the_last_sweep_brings_the_tables_nearer(monkeypatch):
     more = 0
     for sweeps in range(1, 25):
         seen.clear()
-        found = _climbed(start, blocks, sweeps)
+        found = _climbed(start, blocks, sweeps, ALL)
         assert sweeps <= found.sweeps <= 2 * sweeps
         assert seen[-1] < seen[-2]
         more += found.sweeps > sweeps

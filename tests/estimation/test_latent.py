@@ -8,9 +8,8 @@ from mdrr.domain import Attribute, Domain
 from mdrr.errors import EstimateError, TallyError
 from mdrr.estimation import estimate, latent, product
 from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import em, log_likelihood, random_start, step
 from mdrr.estimation.evidence import Evidence
-from mdrr.estimation.latent import choose
+from mdrr.estimation.latent import choose, em, log_likelihood, random_start, step
 from mdrr.matrix import constant_matrix, dense_matrix
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.randomizer import randomize_codes

@@ -42,8 +42,7 @@ def estimate(
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate tables of the true distribution; with -o estimate.npz, save the estimate."""
-    from mdrr.estimation.result import check_names
-    from mdrr.estimation.table import MOST_INTERVALS, RESULTS, refuse_clash
+    from mdrr.estimation.result import MOST_INTERVALS, RESULTS, check_names, refuse_clash
     from mdrr.files import write_tables
     from mdrr.files.streams import check_folder
     from mdrr.files.tables import file_format
@@ -117,7 +116,7 @@ def _cells(table: Table) -> list[dict[str, Any]]:
     """One entry per combination of a table: labels, probability and interval."""
     import numpy as np
 
-    from mdrr.estimation.table import MOST_INTERVALS
+    from mdrr.estimation.result import MOST_INTERVALS
 
     attributes = [table.estimate.domain.attribute(name) for name in table.attributes]
     known = table.values.size <= MOST_INTERVALS

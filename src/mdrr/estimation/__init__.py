@@ -15,9 +15,9 @@ from mdrr.estimation.latent import latent
 from mdrr.estimation.pairwise import correspondence, pairwise
 from mdrr.estimation.product import product
 from mdrr.estimation.raking import Adjustment as Adjustment
+from mdrr.estimation.result import Count as Count
 from mdrr.estimation.result import Estimate as Estimate
-from mdrr.estimation.table import Count as Count
-from mdrr.estimation.table import Table as Table
+from mdrr.estimation.result import Table as Table
 from mdrr.plausibility import doubts
 from mdrr.tallies import Tally
 

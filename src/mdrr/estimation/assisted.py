@@ -20,21 +20,18 @@ b² = e − T²/e, at most what can be: no cell is larger than its categories' s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from mdrr.estimation.evidence import Evidence, Names, is_banded
+from mdrr.estimation.evidence import Evidence, Names, Tables, is_banded
 from mdrr.estimation.project import nearest, nearest_rows
 from mdrr.estimation.raking import fit_margins, margin_of
 from mdrr.estimation.unbiased import Unbiased
 from mdrr.matrix import Array
-
-Tables = Mapping[Names, Array]
-"""Tables of single attributes and of pairs, by their names in the domain's order."""
 
 _FALSE = 0.1
 """The share of chance among the tables whose model is taken for wrong."""
@@ -135,17 +132,17 @@ def proper(values: Array, names: Names, margins: Sequence[Array], evidence: Evid
     return nearest_rows(values.T, margins[1]).T if known == [False, True] else nearest(values)
 
 
-def mixed(parts: Sequence[tuple[Tables, float, float]], names: Iterable[Names]) -> Tables:
-    """Tables mixed of several, each with a share in single attributes and one in pairs.
+def mixed(parts: Sequence[Tables], alone: Array, pairs: Array) -> Tables:
+    """The tables of several models mixed by their shares in single attributes and in pairs.
 
     Pairs are made to agree with the mixed single attributes.
     """
     found: dict[Names, Array] = {}
-    for key in sorted(names, key=len):
-        alone = len(key) == 1
-        total = sum((one if alone else two) * tables[key] for tables, one, two in parts)
-        found[key] = np.asarray(total)
-        if not alone:
+    for key in sorted(parts[0], key=len):
+        shares = alone if len(key) == 1 else pairs
+        each = zip(shares, parts, strict=True)
+        found[key] = np.asarray(sum(share * tables[key] for share, tables in each))
+        if len(key) > 1:
             found[key] = fit_margins(found[key], [found[(name,)] for name in key])
     return found
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
-from mdrr.estimation.assisted import Tables, assisted, mixed
+from mdrr.estimation.assisted import assisted, mixed
 from mdrr.estimation.axes import MOST_CATEGORIES, confirmed
-from mdrr.estimation.carry import Carried, refitted
+from mdrr.estimation.carry import Carried, from_tables, refitted
 from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import step
-from mdrr.estimation.evidence import Evidence, has_band, has_jointly
-from mdrr.estimation.latent import Classes, Halves, fitted
+from mdrr.estimation.evidence import Evidence, Names, Tables, has_band, has_jointly
+from mdrr.estimation.latent import Classes, Halves, fitted, step
 from mdrr.estimation.mixture import MixtureJoint
-from mdrr.estimation.pairwise import axes_tables, carried, product_tables
+from mdrr.estimation.pairwise import axes_tables, product_tables
 from mdrr.estimation.records import with_records
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import Strata, strata_of
@@ -46,15 +44,8 @@ _MOST_PAIRS = 100
 """Pairs on which models are compared; of more, some evenly spread over them."""
 
 Pairs = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """One way to see the pairs: its tables from everyone, and from each half of the people."""
-
-    name: str
-    tables: Tables
-    halves: tuple[Tables, ...] = ()
+Models = dict[str, list[Tables]]
+"""Each model's tables by its name: those from everyone, then those from each half of the people."""
 
 
 def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int = 0) -> Estimate:
@@ -84,8 +75,8 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     evidence = Evidence(tally, design)
     halves = evidence.halves(seed)
     strata = strata_of(evidence)
-    seen = evidence if strata is None else strata.merged
-    seen_halves = halves if strata is None else seen.halves(seed)
+    seen = strata.merged
+    seen_halves = seen.halves(seed) if strata.places else halves
     banded = any(has_band(c.matrix) for q in design.questionnaires for c in q.clusters)
     found: Classes | None = None
     together = has_jointly(design) or banded
@@ -94,76 +85,55 @@ def auto(tally: Tally, design: Design, *, classes: int | None = None, seed: int 
     if classes is not None or few or (together and listed):
         found = fitted(seen, seen_halves, classes=classes, seed=seed)
     base = None if found is None else _recorded(found.mixture, seen, strata)
-    crossed = () if found is None else found.choice.crossed
-    others = [
-        _recorded(mixture, half, strata)
-        for half, mixture in zip(seen_halves or () if crossed else (), crossed, strict=True)
-    ]
+    crossed = zip(() if found is None else found.choice.crossed, seen_halves or (), strict=False)
+    others = [_recorded(mixture, half, strata) for mixture, half in crossed]
     models, axes = _models(evidence, halves, base, others)
     alone, shares = _shares(models, halves, together, banded)
-    weights, parts = [], []
-    for model, one, two in zip(models, alone, shares, strict=True):
-        drawn = assisted(model.tables, evidence)
-        parts.append((drawn.tables, one, two))
-        some = [
-            w
-            for names, w in drawn.weights.items()
-            if len(names) == min(len(design.domain), 2)
-            and not set(names) <= {*design.domain.public}
-        ]
-        weights.append(float(np.mean(some)) if some else 0.0)
-    tables = mixed(parts, models[0].tables)
-    joint = _joint(evidence, tables, base, strata, seed)
-    names = [model.name for model in models]
-    weight = float(np.dot(shares if len(design.domain) > 1 else alone, weights))
+    drawn = [assisted(tables[0], evidence) for tables in models.values()]
+    tables = mixed([each.tables for each in drawn], alone, shares)
+    joint = _joint(strata, tables, base, seed)
+    widest, public = min(len(design.domain), 2), {*design.domain.public}
+    looked = [names for names in tables if len(names) == widest and not public.issuperset(names)]
+    weights = [np.mean([each.weights[names] for names in looked] or [0.0]) for each in drawn]
+    weight = float(np.dot(shares if widest > 1 else alone, weights))
+    names = list(models)
     notes = {
         **({} if found is None else found.notes),
         "axes": axes,
         "chosen": _chosen(names, shares, weight),
-        "why": _why(models, alone, shares, weight, design, found, halves is not None),
+        "why": _why(names, alone, shares, weight, design, found, halves is not None),
         "shares": dict(zip(names, map(float, shares), strict=True)),
         "shares_alone": dict(zip(names, map(float, alone), strict=True)),
         "unbiased_weight": weight,
         "carried": joint.distance,
     }
-    return Estimate(design.domain, tally.n, "auto", joint.joint, evidence, notes)
+    return Estimate("auto", joint.joint, evidence, notes)
 
 
-def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata | None) -> MixtureJoint:
+def _recorded(mixture: MixtureJoint, seen: Evidence, strata: Strata) -> MixtureJoint:
     """Latent classes with nearly exact reports as records, over the whole domain."""
-    joint = with_records(mixture, seen.tally, seen.design)
-    return joint if strata is None else strata.among(seen).spread(joint)
+    return strata.among(seen).spread(with_records(mixture, seen.tally, seen.design))
 
 
-def _joint(
-    evidence: Evidence,
-    tables: Tables,
-    base: MixtureJoint | None,
-    strata: Strata | None,
-    seed: int,
-) -> Carried:
+def _joint(strata: Strata, tables: Tables, base: MixtureJoint | None, seed: int) -> Carried:
     """One joint for all tables: made of records where most people's are known, else of classes.
 
     Classes made for the pairs are told by EM what reports say of more attributes at once: each pass
     goes as far that way as the reports are exact. Then they are fitted to the pairs again.
     """
-    pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
-    if base is not None and len(evidence.design.domain) > 2:
-        public = () if strata is None else strata.places
-        records = (group for group in base.pinned if group.places != public)
+    if base is not None and len(strata.domain) > 2:
+        records = (group for group in base.pinned if group.places != strata.places)
         if sum(float(group.shares.sum()) for group in records) >= _KNOWN:
-            return refitted(base, pairs, strata, _noise(evidence, list(pairs)))
-        joint = carried(evidence, tables, seed).joint
-        seen = evidence if strata is None else strata.merged
-        joint = joint if strata is None else strata.gathered(joint)
+            return refitted(base, tables, strata, _noise(strata.evidence))
+        seen, joint = strata.merged, strata.gathered(from_tables(tables, strata, seed).joint)
         reports = stacks(seen.tally, seen.design)
         for _ in range(_PASSES):
             joint, _likely = step(reports, joint, seen.margins, _FAINT)
-        return refitted(joint if strata is None else strata.spread(joint), pairs, strata)
-    return carried(evidence, tables, seed)
+        return refitted(strata.spread(joint), tables, strata)
+    return from_tables(tables, strata, seed)
 
 
-def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | None:
+def _noise(evidence: Evidence) -> dict[Names, float] | None:
     """The noise of unbiased pair tables, if everybody reports all attributes in one answer.
 
     Then records hold all that reports say, of pairs as well. Otherwise pair tables also tell what
@@ -175,7 +145,7 @@ def _noise(evidence: Evidence, pairs: Pairs) -> dict[tuple[str, str], float] | N
         wide = (c for c in questionnaire.clusters if isinstance(c.matrix, Constant))
         if not any(private <= set(cluster.attributes) for cluster in wide):
             return None
-    found = ((pair, evidence.table(pair)) for pair in pairs)
+    found = ((pair, evidence.table(pair)) for pair in evidence.pairs)
     return {pair: float(u.variances().sum()) for pair, u in found if u is not None}
 
 
@@ -184,32 +154,22 @@ def _models(
     halves: Halves | None,
     base: MixtureJoint | None,
     crossed: Sequence[MixtureJoint],
-) -> tuple[list[Model], int]:
+) -> tuple[Models, int]:
     """Every model of everyone's reports and of each half's; and how many axes there are."""
-    pairs, some = evidence.pairs, some_of(evidence.pairs)
-    each = halves or ()
-    models = [
-        Model(
-            "product",
-            product_tables(evidence, pairs),
-            tuple(product_tables(half, some) for half in each),
-        )
-    ]
+    some = some_of(evidence.pairs)
+    seen = [(evidence, evidence.pairs), *((half, some) for half in halves or ())]
+    models = {"product": [product_tables(each, pairs) for each, pairs in seen]}
     kept = 0
     if len(evidence.design.domain) > 1 and sum(evidence.design.domain.shape) <= MOST_CATEGORIES:
-        axes, of_halves = confirmed(evidence, each)
+        axes, of_halves = confirmed(evidence, halves or ())
         kept = axes.kept
-        models.append(
-            Model(
-                "correspondence",
-                axes_tables(evidence, axes, pairs),
-                tuple(axes_tables(h, a, some) for h, a in zip(each, of_halves, strict=True)),
-            )
-        )
+        models["correspondence"] = [
+            axes_tables(each, found, pairs)
+            for (each, pairs), found in zip(seen, (axes, *of_halves), strict=True)
+        ]
     if base is not None:
-        models.append(
-            Model("latent", _tables(base, pairs), tuple(_tables(m, some) for m in crossed))
-        )
+        halved = (_tables(joint, some) for joint in crossed)
+        models["latent"] = [_tables(base, evidence.pairs), *halved]
     return models, kept
 
 
@@ -226,7 +186,7 @@ def some_of(pairs: Pairs) -> Pairs:
 
 
 def _shares(
-    models: Sequence[Model], halves: Halves | None, together: bool, banded: bool
+    models: Models, halves: Halves | None, together: bool, banded: bool
 ) -> tuple[Array, Array]:
     """c of single attributes and of pairs: tables of each half, unbiased ones of the other.
 
@@ -243,9 +203,11 @@ def _shares(
     last = np.eye(count)[-1]
     even = np.full(count, 1 / count)
     alone, pairs = last if together else np.eye(count)[0], last if banded else even
-    if halves is None or not all(len(model.halves) == 2 for model in models):
+    if halves is None or not all(len(tables) == 3 for tables in models.values()):
         return alone, pairs
-    drawn = [[assisted(model.halves[f], halves[f]).tables for model in models] for f in (0, 1)]
+    drawn = [
+        [assisted(tables[1 + f], halves[f]).tables for tables in models.values()] for f in (0, 1)
+    ]
 
     def shares(width: int, expected: Array, trust: float) -> Array:
         gram = np.zeros((count, count))
@@ -299,7 +261,7 @@ def _chosen(names: Sequence[str], shares: Array, weight: float) -> str:
 
 
 def _why(
-    models: Sequence[Model],
+    names: Sequence[str],
     alone: Array,
     shares: Array,
     weight: float,
@@ -318,7 +280,6 @@ def _why(
         )
     if not compared:
         sentences.append("there are too few people to hold some out and compare models with them")
-    names = [model.name for model in models]
     sentences.append(f"single attributes are {_listed(names, alone)}")
     if all(len(questionnaire.attributes) < 2 for questionnaire in design.questionnaires):
         sentences.append("nobody was asked two attributes: of their relation nothing is known")

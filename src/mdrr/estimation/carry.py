@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mdrr.domain import Domain
-from mdrr.estimation.em import random_start
+from mdrr.estimation.evidence import Names, Tables
 from mdrr.estimation.kernel import LEAST, add_cells, add_pairs, compare, grow, longer
+from mdrr.estimation.latent import random_start
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
 from mdrr.estimation.strata import Strata
 from mdrr.matrix import Array
@@ -58,7 +59,7 @@ class _Blocks:
     pairs: int
 
     @classmethod
-    def make(cls, domain: Domain, targets: Mapping[tuple[str, str], Array]) -> _Blocks:
+    def make(cls, domain: Domain, targets: Tables) -> _Blocks:
         starts = np.cumsum([0, *domain.shape])
         wanted = np.zeros((starts[-1], starts[-1]))
         for (first, second), table in targets.items():
@@ -68,59 +69,47 @@ class _Blocks:
         return cls(starts, np.repeat(np.arange(len(domain)), domain.shape), wanted, len(targets))
 
 
-def from_tables(
-    domain: Domain,
-    margins: Mapping[str, Array],
-    targets: Mapping[tuple[str, str], Array],
-    *,
-    seed: int = 0,
-    strata: Strata | None = None,
-) -> Carried:
+def from_tables(tables: Tables, strata: Strata, seed: int = 0) -> Carried:
     """A joint with the given pair tables, made of classes alone, or of classes within strata.
 
-    All tables have the given margins; the shares of strata are kept exactly.
+    All tables have the margins given beside them; the shares of strata are kept exactly.
     """
-    singles = [margins[name] for name in domain.names]
-    if len(domain) == 1:
-        return Carried(MixtureJoint(domain, np.ones(1), (singles[0][:, None],)), 0.0, 0)
-    if len(domain) == 2 and targets:
-        (table,) = targets.values()
+    domain = strata.domain
+    margins = [tables[(name,)] for name in domain.names]
+    if len(domain) == 2 and domain.names in tables:
+        table = tables[domain.names]
         codes = np.unravel_index(np.flatnonzero(table), table.shape)
         pair = MixtureJoint.of_records(domain, codes, table[codes])
-        return Carried(pair if strata is None else strata.settled(pair), 0.0, 0)
-    targets = _unknown(domain, targets)
-    if _independent(margins, targets):
-        product = MixtureJoint(domain, np.ones(1), tuple(margin[:, None] for margin in singles))
-        return Carried(product if strata is None else strata.pinned(product), 0.0, 0)
+        return Carried(strata.settled(pair), 0.0, 0)
+    targets = _unknown(domain, tables)
+    if all(
+        np.abs(table - np.outer(tables[(a,)], tables[(b,)])).sum() < 1e-6
+        for (a, b), table in targets.items()
+    ):
+        product = MixtureJoint(domain, np.ones(1), tuple(margin[:, None] for margin in margins))
+        return Carried(strata.pinned(product), 0.0, 0)
     blocks = _Blocks.make(domain, targets)
     sweeps = int(min(_SWEEPS, max(_WORK / _STARTS / (4 * blocks.wanted.size * _CLASSES), 20)))
-    starts = [random_start(domain, singles, _CLASSES, seed + start) for start in range(_STARTS)]
-    if strata is not None:
-        starts = [strata.pinned(start) for start in starts]
-    runs = [_climbed(start, blocks, sweeps, strata) for start in starts]
+    runs = []
+    for at in range(_STARTS):
+        start = strata.pinned(random_start(domain, margins, _CLASSES, seed + at))
+        runs.append(_climbed(start, blocks, sweeps, strata))
     joint = average([run.joint for run in runs])
     return Carried(joint, max(run.distance for run in runs), max(run.sweeps for run in runs))
 
 
-def _independent(margins: Mapping[str, Array], targets: Mapping[tuple[str, str], Array]) -> bool:
-    return all(
-        np.abs(table - np.outer(margins[a], margins[b])).sum() < 1e-6
-        for (a, b), table in targets.items()
-    )
-
-
 def refitted(
     joint: MixtureJoint,
-    targets: Mapping[tuple[str, str], Array],
-    strata: Strata | None = None,
-    noise: Mapping[tuple[str, str], float] | None = None,
+    tables: Tables,
+    strata: Strata,
+    noise: Mapping[Names, float] | None = None,
 ) -> Carried:
     """A joint with records made to carry the given pair tables, from where it stands.
 
     With the tables' `noise`, the sum of their cells' variances, they are met to a quarter of a
     standard error. Further sweeps make tables of three and more attributes worse.
     """
-    wanted = _unknown(joint.domain, targets)
+    wanted = _unknown(joint.domain, tables)
     blocks = _Blocks.make(joint.domain, wanted)
     if noise is None:
         return _climbed(joint, blocks, _RECORD_SWEEPS, strata)
@@ -130,18 +119,17 @@ def refitted(
     return _climbed(joint, blocks, _RECORD_SWEEPS, strata, _Blocks.make(joint.domain, each).wanted)
 
 
-def _unknown(
-    domain: Domain, targets: Mapping[tuple[str, str], Array]
-) -> Mapping[tuple[str, str], Array]:
-    """The tables that strata do not have already: not of two public attributes."""
-    return {pair: table for pair, table in targets.items() if not set(pair) <= set(domain.public)}
+def _unknown(domain: Domain, tables: Tables) -> Tables:
+    """The pair tables that strata do not have already: not of two public attributes."""
+    pairs = ((names, table) for names, table in tables.items() if len(names) == 2)
+    return {pair: table for pair, table in pairs if not set(pair) <= set(domain.public)}
 
 
 def _climbed(
     joint: MixtureJoint,
     blocks: _Blocks,
     sweeps: int,
-    strata: Strata | None = None,
+    strata: Strata,
     precision: Array | None = None,
 ) -> Carried:
     """EM with longer steps, as long as they bring the tables nearer; strata keep their shares.
@@ -150,7 +138,7 @@ def _climbed(
     before, if all are met: if their squared distances times `precision` sum to 1 or less.
     """
     weights, theta = joint.weights, np.concatenate(joint.tables)
-    of = None if strata is None else np.concatenate(strata.within(joint.pinned))
+    of = strata.within(joint.pinned)
     groups = [_Records.make(group, blocks) for group in joint.pinned]
     shares = np.concatenate([np.zeros((0, len(weights))), *(g.shares for g in joint.pinned)])
     ends = np.cumsum([len(group.codes) for group in joint.pinned])[:-1]
@@ -175,12 +163,7 @@ def _climbed(
         weights = weights * grown**stride
         for records, part in each:
             part *= (records.grown(theta, ratio) / blocks.pairs) ** stride
-        if strata is None or of is None:
-            whole = float(weights.sum() + shares.sum())
-            weights = weights / whole
-            shares /= whole
-        else:
-            shares[:] = strata.scaled(of, shares)
+        weights, shares[:] = strata.scaled(of, weights, shares)
         theta = longer(theta, gained, stride, blocks.starts)
         done += 1
     tables = tuple(np.split(theta, blocks.starts[1:-1]))

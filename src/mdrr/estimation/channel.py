@@ -22,8 +22,6 @@ from mdrr.estimation.kernel import (
     SMALL,
     add_cells,
     back,
-    expect,
-    expect_cells,
     in_parts,
     multiply_cells,
     through,
@@ -80,22 +78,14 @@ def multiplied(table: Array, rows: npt.NDArray[np.int32]) -> Array:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Packed:
-    """Rows of places in a table, those that often stand together as one place.
+def packed(
+    places: npt.NDArray[np.int32], ones: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Neighbouring columns as one, while few combinations of them occur among many rows.
 
-    Arguments:
-        codes: `(k, b)`, a row's places among `cells`.
-        cells: `(u, w)`, the places in the table that each stands for. Its last row is of ones,
-            where a cell has fewer than others.
+    Gives each row's places among the combinations, `(k, b)`, and the places of each combination,
+    `(u, w)`: where one has fewer than others, `ones` is added.
     """
-
-    codes: npt.NDArray[np.int32]
-    cells: npt.NDArray[np.int32]
-
-
-def packed(places: npt.NDArray[np.int32], ones: int) -> Packed:
-    """Neighbouring columns as one, while few combinations of them occur among many rows."""
     most = min(len(places) // 8, _MOST_TOGETHER)
     codes: list[npt.NDArray[np.int64]] = []
     cells: list[npt.NDArray[np.int32]] = []
@@ -112,7 +102,7 @@ def packed(places: npt.NDArray[np.int32], ones: int) -> Packed:
         codes.append(at.ravel())
     starts = np.cumsum([0, *map(len, cells)])
     widest = max(block.shape[1] for block in cells)
-    return Packed(
+    return (
         np.stack([c + s for c, s in zip(codes, starts, strict=False)], axis=1).astype(np.int32),
         np.concatenate([_padded(block, widest, ones) for block in cells]).astype(np.int32),
     )
@@ -124,70 +114,45 @@ def _padded(rows: npt.NDArray[np.int32], width: int, ones: int) -> npt.NDArray[n
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Reports of several codes each, whose places are among the codes seen."""
+    """Reports of several codes each, whose places are among the codes seen.
 
-    places: Packed
-    counts: Array
-    seen: Seen
-
-    def expect(
-        self, start: int, stop: int, like: Array, weights: Array, tallied: Array, sizes: Array
-    ) -> float:
-        """The E-step over a slice of the reports, by codes: see `kernel.expect`."""
-        return expect(self.places.codes, self.counts, start, stop, like, weights, tallied, sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Reports that are one cell each: those to all questionnaires of a single constant cluster.
-
-    Every report is its own code, so that its likelihood need not be kept: see `Seen` for the parts.
+    Reports to questionnaires of a single constant cluster are one cell each: `seen` is None, places
+    are categories, and the likelihood is s·φ + o of `signal` and `floor`, which need not be kept.
     """
 
-    places: Packed
+    rows: npt.NDArray[np.int32]  # each report's places among `cells`, (k, b)
+    cells: npt.NDArray[np.int32]  # places that often stand together, (u, w): see `packed`
     counts: Array
-    signal: Array
-    floor: Array
-
-    def expect(
-        self, start: int, stop: int, tables: Array, weights: Array, sums: Array, sizes: Array
-    ) -> float:
-        """The whole EM pass over a slice of the reports: see `kernel.expect_cells`."""
-        seen = (self.places.codes, self.counts, self.signal, self.floor)
-        return expect_cells(*seen, start, stop, tables, weights, sums, sizes)
+    signal: Array  # s of each report; 1 where codes are seen
+    floor: Array  # o of each report; 0 where codes are seen
+    seen: Seen | None
 
 
 _Part = tuple[Group, Sequence[Cluster]]
 
 
-def stacks(tally: Tally, design: Design) -> list[Stack | Cells]:
+def stacks(tally: Tally, design: Design) -> list[Stack]:
     """The whole tally: questionnaires with few reports together, each large one for itself."""
     tally.need_reports("the latent class fit")
-    single: list[_Part] = []
-    few: list[_Part] = []
-    many: list[list[_Part]] = []
+    single, few, many = list[_Part](), list[_Part](), list[list[_Part]]()
     for questionnaire, group in zip(design.questionnaires, tally.groups, strict=True):
         clusters = questionnaire.clusters
-        part = (group, clusters)
         if group.n and len(clusters) == 1 and isinstance(clusters[0].matrix, Constant):
-            single.append(part)
+            single.append((group, clusters))
         elif group.n and len(group.counts) < SMALL:
-            few.append(part)
+            few.append((group, clusters))
         elif group.n:
-            many.append([part])
-    together = [few] if few else []
-    found: list[Stack | Cells] = [_stack(parts, design) for parts in (*together, *many)]
+            many.append([(group, clusters)])
+    found = [_stack(parts, design) for parts in (few, *many) if parts]
     return [*found, _cells(single, design)] if single else found
 
 
-def _cells(parts: Sequence[_Part], design: Design) -> Cells:
-    seen = [
-        _seen(clusters[0], group.codes[0].astype(np.int64), design) for group, clusters in parts
-    ]
+def _cells(parts: Sequence[_Part], design: Design) -> Stack:
+    seen = [_seen(cluster, group.codes[0].astype(np.int64), design) for group, (cluster,) in parts]
     merged = _merged(seen, design)
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
     places = packed(merged.rows, sum(design.domain.shape))
-    return Cells(places, counts, merged.entries, merged.floor)
+    return Stack(*places, counts, merged.entries, merged.floor, None)
 
 
 def _stack(parts: Sequence[_Part], design: Design) -> Stack:
@@ -204,7 +169,8 @@ def _stack(parts: Sequence[_Part], design: Design) -> Stack:
     counts = np.concatenate([group.counts for group, _ in parts]).astype(np.float64)
     places = np.concatenate(stacked)
     places[places < 0] = base  # the row of ones below the codes seen
-    return Stack(packed(places, base), counts, _merged(found, design))
+    ones, zeros = np.ones_like(counts), np.zeros_like(counts)
+    return Stack(*packed(places, base), counts, ones, zeros, _merged(found, design))
 
 
 def _merged(parts: Sequence[Seen], design: Design) -> Seen:

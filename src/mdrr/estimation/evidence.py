@@ -6,6 +6,7 @@ not the reports, so its size depends on the domain and not on the number of peop
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +16,7 @@ import numpy as np
 from mdrr.design import Design
 from mdrr.errors import EstimateError, MdrrError
 from mdrr.estimation.project import posterior_mean
-from mdrr.estimation.unbiased import Unbiased, View, pooled, view_of
+from mdrr.estimation.unbiased import Unbiased, asking, unbiased
 from mdrr.estimation.update import Stacked, Update, smoothed_update
 from mdrr.groups import Group
 from mdrr.matrix import Array, Banded, Matrix, Public
@@ -23,6 +24,8 @@ from mdrr.query import MOST_CELLS
 from mdrr.tallies import Tally
 
 Names = tuple[str, ...]
+Tables = Mapping[Names, Array]
+"""Tables of single attributes and of pairs, by their names in the domain's order."""
 
 _LEAST = 1e-12
 
@@ -33,7 +36,6 @@ class Evidence:
 
     tally: Tally
     design: Design
-    _views: dict[tuple[int, Names], View] = field(default_factory=dict, repr=False)
     _tables: dict[Names, Unbiased | None] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,31 +53,15 @@ class Evidence:
 
         None if nobody was asked them all, or if it has too many cells to be written out.
         """
-        if names not in self._tables:
-            found = self._found(names)
-            if len(names) > 2:
-                return found
-            self._tables[names] = found
-        return self._tables[names]
-
-    def _found(self, names: Names) -> Unbiased | None:
+        if names in self._tables:
+            return self._tables[names]
         try:
-            views = [self.view(q, names) for q in self._asking(names)]
+            found = unbiased(self.tally, self.design, names)
         except MdrrError:  # too many cells
-            return None
-        return pooled(names, views, self.people) if views else None
-
-    def _asking(self, names: Names) -> list[int]:
-        """The questionnaires that ask all of the attributes and that somebody answered."""
-        asking = [q for q in self.design.asking(names) if self.tally.groups[q].n]
-        return [q for q in asking if self._is_known(q, names)]
-
-    def _is_known(self, questionnaire: int, names: Names) -> bool:
-        """Whether it is kept how attributes were reported together: sums are of two answers."""
-        if self.tally.groups[questionnaire].sums is None:
-            return True
-        clusters = self.design.questionnaires[questionnaire].clusters
-        return sum(not set(names).isdisjoint(c.attributes) for c in clusters) <= 2
+            found = None
+        if len(names) <= 2:
+            self._tables[names] = found
+        return found
 
     def apart(self, names: Names) -> int | None:
         """In how few noisy answers somebody reported all of the attributes; None if nobody."""
@@ -84,19 +70,9 @@ class Evidence:
                 not (set(names).isdisjoint(c.attributes) or isinstance(c.matrix, Public))
                 for c in self.design.questionnaires[q].clusters
             )
-            for q in self._asking(names)
+            for q in asking(self.tally, self.design, names)
         ]
         return min(counts, default=None)
-
-    def view(self, questionnaire: int, names: Names) -> View:
-        """What one questionnaire says of attributes that it asks."""
-        key = (questionnaire, names)
-        if key in self._views:
-            return self._views[key]
-        view = view_of(self.tally, self.design, questionnaire, names)
-        if len(names) == 1:
-            self._views[key] = view
-        return view
 
     def interaction_noise(self, first: str, second: str) -> float:
         """The variance of one of a pair's (r−1)(s−1) interactions.
@@ -106,12 +82,14 @@ class Evidence:
         """
         found = self.table((first, second))
         assert found is not None
-        asking = self._asking((first, second))
+        asked = asking(self.tally, self.design, (first, second))
         rows, columns = found.values.shape
         total = float(found.variances().sum())
         for name, others in ((first, columns), (second, rows)):
-            views = tuple(self.view(q, (name,)) for q in asking)
-            margin = Unbiased((name,), views, found.shares, self.people)
+            alone = self.table((name,))
+            assert alone is not None
+            views = dict(zip(asking(self.tally, self.design, (name,)), alone.views, strict=True))
+            margin = Unbiased((name,), tuple(views[q] for q in asked), found.shares, self.people)
             total -= float(margin.variances().sum()) / others
         return float(total / ((rows - 1) * (columns - 1)))
 

@@ -1,7 +1,7 @@
-"""Joint distributions that need not be written out: what every estimate can be asked.
+"""Joint distributions that need not be written out, and give tables, masses of sets, and samples.
 
 `ProductJoint` is the paper's, clusters independent of each other. All other estimates are a
-`MixtureJoint` (`mixture.py`).
+`MixtureJoint` (`mixture.py`), which answers the same questions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,29 +21,6 @@ from mdrr.query import MOST_CELLS, Query, Term, cells_shape
 from mdrr.randomizer import smallest_unsigned
 
 Columns: TypeAlias = list[npt.NDArray[Any]]
-
-
-class Joint(Protocol):
-    """A proper distribution over a domain, possibly implicit."""
-
-    @property
-    def domain(self) -> Domain:
-        """Over what."""
-
-    def table(self, names: Sequence[str], /) -> Array:
-        """The probabilities of the combinations of some attributes, axes in the order given."""
-
-    def mass(self, query: Query, /) -> float:
-        """The probability of a set of combinations."""
-
-    def sample(self, n: int, rng: np.random.Generator, /) -> Columns:
-        """Codes of n records drawn from it, one column per attribute."""
-
-    def combinations(self) -> tuple[Columns, Array]:
-        """Every combination of positive probability, as code columns, and its probability."""
-
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything it is made of, to be saved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +52,10 @@ class ProductJoint:
         table = np.ones(())
         axes: list[str] = []
         for factor in self.factors:
-            kept = [name for name in factor.names if name in names]
-            if kept:
-                table = np.multiply.outer(table, marginal(factor, kept))
-                axes += kept
+            gone = tuple(at for at, name in enumerate(factor.names) if name not in names)
+            if len(gone) < len(factor.names):
+                table = np.multiply.outer(table, factor.values.sum(axis=gone))
+                axes += [name for name in factor.names if name in names]
         return np.transpose(table, [axes.index(name) for name in names])
 
     def mass(self, query: Query, /) -> float:
@@ -134,12 +111,6 @@ class ProductJoint:
             names = tuple(domain.names[j] for j in arrays[f"places{len(factors)}"])
             factors.append(Factor(names, arrays[f"factor{len(factors)}"]))
         return cls(domain, tuple(factors))
-
-
-def marginal(factor: Factor, names: Sequence[str]) -> Array:
-    """A factor summed over the attributes that are not named, axes in the factor's order."""
-    gone = tuple(i for i, name in enumerate(factor.names) if name not in names)
-    return np.asarray(factor.values.sum(axis=gone))
 
 
 def tied(query: Query, factors: Sequence[Factor]) -> Iterator[tuple[Term, ...]]:

@@ -34,34 +34,37 @@ def in_parts(rows: int, work: Callable[[int, int], T]) -> list[T]:
 
 @njit(nogil=True, cache=True, fastmath=True)
 def expect(
-    codes: Any,
+    rows: Any,
     counts: Any,
+    signal: Any,
+    floor: Any,
     start: int,
     stop: int,
-    like: Any,
+    tables: Any,
     weights: Any,
-    tallied: Any,
+    sums: Any,
     sizes: Any,
 ) -> float:
     """The E-step over some reports, adding up responsibilities; returns their log-likelihood.
 
-    `codes: (k, C)` points into the rows of `like: (u, Z)`, P(reported codes | class) of up to four
-    clusters together. r_z ∝ w_z Π_C like_C,z is added to `tallied: (u, Z)` at every place pointed
-    to, and to `sizes: (Z,)`. Products that become tiny are scaled up on the way.
+    `rows: (k, a)` points into `tables: (u, Z)`, the probabilities within classes of a few codes or
+    categories together. With φ_z = Π tables, report i has likelihood Σ_z w_z (s_i·φ_z + o_i) and
+    responsibilities of that proportion, which are added to `sizes: (Z,)`. The part of s·φ is added
+    to `sums: (u, Z)` at each of its places. `signal` and `floor` are s and o. Where o is 0,
+    products that become tiny are scaled up on the way.
     """
     classes = weights.shape[0]
-    clusters = codes.shape[1]
     share = np.empty(classes)
     log_likelihood = 0.0
     for i in range(start, stop):
         scale = 0.0
         for z in range(classes):
             share[z] = weights[z]
-        for c in range(clusters):
-            row = codes[i, c]
+        for j in range(rows.shape[1]):
+            row = rows[i, j]
             for z in range(classes):
-                share[z] *= like[row, z]
-            if c % 2 == 1:
+                share[z] *= tables[row, z]
+            if j % 2 == 1 and floor[i] == 0.0:
                 top = 0.0
                 for z in range(classes):
                     top = max(top, share[z])
@@ -72,16 +75,17 @@ def expect(
         total = 0.0
         for z in range(classes):
             total += share[z]
+        total = signal[i] * total + floor[i]
         total = max(total, 1e-300)  # no class has such a person: a public answer it never saw
         log_likelihood += counts[i] * (np.log(total) + scale)
         factor = counts[i] / total
         for z in range(classes):
-            share[z] *= factor
-            sizes[z] += share[z]
-        for c in range(clusters):
-            row = codes[i, c]
+            share[z] *= signal[i] * factor
+            sizes[z] += share[z] + floor[i] * factor * weights[z]
+        for j in range(rows.shape[1]):
+            row = rows[i, j]
             for z in range(classes):
-                tallied[row, z] += share[z]
+                sums[row, z] += share[z]
     return log_likelihood
 
 
@@ -163,53 +167,6 @@ def grow(out: Any, toward: Any, half: Any, ratio: Any, rows: Any) -> None:
             row = rows[i, a]
             for z in range(out.shape[1]):
                 out[i, z] += toward[row, z]
-
-
-@njit(nogil=True, cache=True, fastmath=True)
-def expect_cells(
-    rows: Any,
-    counts: Any,
-    signal: Any,
-    floor: Any,
-    start: int,
-    stop: int,
-    tables: Any,
-    weights: Any,
-    sums: Any,
-    sizes: Any,
-) -> float:
-    """The whole EM pass over reports that are one cell each; returns their log-likelihood.
-
-    `rows: (k, a)` points into `tables: (u, Z)`, the probabilities of one or several attributes'
-    categories within classes. With φ_z = Π θ, a report has likelihood Σ_z w_z (s·φ_z + o), and
-    w_z·s·φ_z over it is added to `sums` at each of its places. `signal` and `floor` are s and o of
-    every report.
-    """
-    classes = weights.shape[0]
-    attributes = rows.shape[1]
-    truth = np.empty(classes)
-    log_likelihood = 0.0
-    for i in range(start, stop):
-        for z in range(classes):
-            truth[z] = weights[z]
-        for j in range(attributes):
-            row = rows[i, j]
-            for z in range(classes):
-                truth[z] *= tables[row, z]
-        total = 0.0
-        for z in range(classes):
-            total += truth[z]
-        total = signal[i] * total + floor[i]
-        log_likelihood += counts[i] * np.log(total)
-        factor = counts[i] / total
-        for z in range(classes):
-            truth[z] *= signal[i] * factor
-            sizes[z] += truth[z] + floor[i] * factor * weights[z]
-        for j in range(attributes):
-            row = rows[i, j]
-            for z in range(classes):
-                sums[row, z] += truth[z]
-    return log_likelihood
 
 
 @njit(nogil=True, cache=True)

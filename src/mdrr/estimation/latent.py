@@ -1,26 +1,32 @@
 """Latent classes seen through a design: one estimator for every design, at any dimension.
 
 x ~ Σ_z w_z Π_j θ_zj(x_j), and a report's likelihood is Σ_z w_z Π_C P_C(y_C | z) over the clusters
-she was asked; EM climbs it in closed form. The numbers of classes and of passes are those that
+she was asked. EM climbs it in closed form: with responsibilities r_iz ∝ w_z Π_C P_C(y_iC | z),
+θ_zj(v) ∝ Σ_i r_iz · P(x_ij = v, not noise | z, y_i) + α·π_j(v) and w_z ∝ Σ_i r_iz + α
+(Dempster, Laird and Rubin 1977; Goodman 1974). The numbers of classes and of passes are those that
 predict reports held out best. Stopping there is a regularization, which is why EM is not
 accelerated: a faster march to the maximum overfits sooner.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from mdrr.design import Design
+from mdrr.domain import Domain
 from mdrr.errors import EstimateError, is_number, whole
-from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import Fit, Reports, em, log_likelihood, random_start, step
+from mdrr.estimation.channel import Stack, multiplied, stacks
 from mdrr.estimation.evidence import Evidence
+from mdrr.estimation.kernel import add_cells, expect, in_parts
 from mdrr.estimation.mixture import MixtureJoint, average
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import strata_of
-from mdrr.tallies import Tally
+from mdrr.matrix import Array
+from mdrr.tallies import Away, Tally
 
 CLASSES = (1, 2, 5, 15, 40)
 """The numbers of classes tried."""
@@ -33,7 +39,21 @@ _MOST_PASSES = 150
 _FITS = 3
 _PRIOR = 0.3
 
+_PEOPLE = 10.0
+"""A stratum of public answers has the classes' shares of 10·α people before anyone is looked at."""
+
 Halves = tuple[Evidence, Evidence]
+Reports: TypeAlias = Sequence[Stack | Away]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """One run of EM: where it ended, how well the reports fit, and why it stopped."""
+
+    mixture: MixtureJoint
+    log_likelihood: float
+    passes: int
+    stopped: Literal["tolerance", "passes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +124,16 @@ def latent(
     if not (is_number(prior) and prior >= 0):
         raise EstimateError(f"prior={prior!r} must be a number, not negative")
     strata = strata_of(evidence)
-    seen = evidence if strata is None else strata.merged
     found = fitted(
-        seen,
-        None if classes and passes else seen.halves(seed),
+        strata.merged,
+        None if classes and passes else strata.merged.halves(seed),
         classes=classes,
         passes=passes,
         fits=fits,
         prior=float(prior),
         seed=seed,
     )
-    joint = found.mixture if strata is None else strata.spread(found.mixture)
-    return Estimate(design.domain, tally.n, "latent", joint, evidence, found.notes)
+    return Estimate("latent", strata.spread(found.mixture), evidence, found.notes)
 
 
 def fitted(
@@ -178,3 +196,106 @@ def choose(
     best_of = [max(seen, key=lambda key: seen[key][0][f]) for f in (0, 1)]
     crossed = tuple(seen[best_of[1 - f]][1][f] for f in (0, 1))
     return Choice(chosen[0], chosen[1], tuple(tried), crossed)
+
+
+def random_start(domain: Domain, margins: Sequence[Array], classes: int, seed: int) -> MixtureJoint:
+    """Classes that scatter at random around the attributes' own distributions.
+
+    But for public ones: those are known, and classes that start apart there take long to find what
+    the others have in common.
+    """
+    rng = np.random.default_rng(seed)
+    tables = []
+    for attribute, margin in zip(domain.attributes, margins, strict=True):
+        apart = classes > 1 and not attribute.public
+        scatter = rng.gamma(2.0, 1.0, (len(margin), classes)) if apart else 1.0
+        table = (margin[:, None] + 1e-3) * scatter * np.ones((1, classes))
+        tables.append(table / table.sum(axis=0))
+    return MixtureJoint(domain, np.full(classes, 1 / classes), tuple(tables))
+
+
+def em(
+    reports: Reports,
+    start: MixtureJoint,
+    margins: Sequence[Array],
+    *,
+    passes: int,
+    prior: float,
+) -> Fit:
+    """EM from a start, for some passes or until a pass gains less than 1e-9 nats a report."""
+    n = sum(float(s.counts.sum()) if isinstance(s, Stack) else s.n for s in reports)
+    mixture, last = start, -np.inf
+    for done in range(1, passes + 1):
+        mixture, value = step(reports, mixture, margins, prior)
+        if 0 <= value - last < 1e-9 * n:
+            return Fit(mixture, value, done, "tolerance")
+        last = value
+    return Fit(mixture, last, passes, "passes")
+
+
+def step(
+    reports: Reports, mixture: MixtureJoint, margins: Sequence[Array], prior: float
+) -> tuple[MixtureJoint, float]:
+    """One EM pass over the reports: the next mixture, and the log-likelihood of the one given."""
+    domain, classes = mixture.domain, len(mixture.weights)
+    tables = _stacked(mixture)
+    sums = np.repeat(prior * np.concatenate([*margins, [0.0]])[:, None], classes, axis=1)
+    ends = np.cumsum(domain.shape)
+    starts = ends - np.array(domain.shape)
+    for name in domain.public:  # strata: so many more people each, in the classes' shares
+        j = domain.index(name)
+        sums[starts[j] : ends[j]] = _PEOPLE * prior * mixture.weights
+    sizes = np.full(classes, prior)
+    value = sum(_visit(stack, tables, mixture.weights, sums, sizes) for stack in reports)
+    mass = np.repeat(np.add.reduceat(sums[:-1], starts), domain.shape, axis=0)
+    found = np.divide(sums[:-1], mass, out=tables[:-1], where=mass > 0)
+    return MixtureJoint(domain, sizes / sizes.sum(), tuple(np.split(found, ends[:-1]))), value
+
+
+def log_likelihood(reports: Reports, mixture: MixtureJoint) -> float:
+    """Of the reports under a mixture."""
+    tables, weights = _stacked(mixture), mixture.weights
+    return sum(_visit(stack, tables, weights, None, np.zeros_like(weights)) for stack in reports)
+
+
+def _stacked(mixture: MixtureJoint) -> Array:
+    """The attributes' tables and a row of ones below them."""
+    return np.concatenate([*mixture.tables, np.ones((1, len(mixture.weights)))])
+
+
+def _visit(
+    stack: Stack | Away, tables: Array, weights: Array, sums: Array | None, sizes: Array
+) -> float:
+    """The log-likelihood of some reports; what they say is added to `sums` and `sizes`."""
+    if not isinstance(stack, Stack):  # asking whether it is Away, a protocol, takes long
+        found = stack.add_up(_visited, (tables, weights, sums is not None))
+        if sums is not None:
+            sizes += found[1 : 1 + len(sizes)]
+            sums += found[1 + len(sizes) :].reshape(sums.shape)
+        return float(found[0])
+    phi, like = (tables, tables) if stack.seen is None else stack.seen.likelihood(tables)
+    together = multiplied(like, stack.cells)
+    given = (stack.rows, stack.counts, stack.signal, stack.floor)
+
+    def part(start: int, stop: int) -> tuple[float, Array, Array]:
+        tallied, counted = np.zeros_like(together), np.zeros_like(weights)
+        value = expect(*given, start, stop, together, weights, tallied, counted)
+        return value, tallied, counted
+
+    parts = in_parts(len(stack.counts), part)
+    if sums is not None:
+        sizes += sum(p[2] for p in parts)
+        tallied = sums if stack.seen is None else np.zeros_like(like)
+        add_cells(tallied, sum((p[1] for p in parts[1:]), parts[0][1]), stack.cells)
+        if stack.seen is not None:
+            stack.seen.collect(phi, like, tallied, sums)
+    return sum(p[0] for p in parts)
+
+
+def _visited(tally: Tally, design: Design, state: tuple[Array, Array, bool]) -> Array:
+    """Where the reports are: their log-likelihood, and if asked what they add to sizes and sums."""
+    tables, weights, wanted = state
+    sums, sizes = np.zeros_like(tables), np.zeros_like(weights)
+    into = sums if wanted else None
+    value = sum(_visit(stack, tables, weights, into, sizes) for stack in stacks(tally, design))
+    return np.concatenate([[value], sizes, sums.ravel()] if wanted else [[value]])

@@ -12,10 +12,10 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError, whole
-from mdrr.estimation.assisted import Tables, assisted, proper
+from mdrr.estimation.assisted import assisted, proper
 from mdrr.estimation.axes import Axes, confirmed
-from mdrr.estimation.carry import Carried, from_tables
-from mdrr.estimation.evidence import Evidence, Names
+from mdrr.estimation.carry import from_tables
+from mdrr.estimation.evidence import Evidence, Names, Tables
 from mdrr.estimation.raking import fit_margins
 from mdrr.estimation.result import Estimate
 from mdrr.estimation.strata import strata_of
@@ -100,15 +100,5 @@ def _proper(model: Tables, evidence: Evidence) -> Tables:
 def _estimate(
     method: str, evidence: Evidence, tables: Tables, notes: dict[str, object]
 ) -> Estimate:
-    found = carried(evidence, tables)
-    notes = {**notes, "carried": found.distance}
-    design = evidence.design
-    return Estimate(design.domain, evidence.people, method, found.joint, evidence, notes)
-
-
-def carried(evidence: Evidence, tables: Tables, seed: int = 0) -> Carried:
-    """One joint with the given tables of single attributes and pairs."""
-    margins = {names[0]: table for names, table in tables.items() if len(names) == 1}
-    pairs = {(k[0], k[1]): table for k, table in tables.items() if len(k) == 2}
-    strata = strata_of(evidence)
-    return from_tables(evidence.design.domain, margins, pairs, seed=seed, strata=strata)
+    found = from_tables(tables, strata_of(evidence))
+    return Estimate(method, found.joint, evidence, {**notes, "carried": found.distance})

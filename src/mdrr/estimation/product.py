@@ -6,17 +6,14 @@ questionnaires each attribute is pooled over all clusters that hold it.
 
 from __future__ import annotations
 
-import numpy as np
-
 from mdrr.design import Design
 from mdrr.errors import EstimateError
 from mdrr.estimation.evidence import Evidence, smoothed
 from mdrr.estimation.joint import Factor, ProductJoint
 from mdrr.estimation.project import Projection, project
 from mdrr.estimation.result import Estimate
-from mdrr.estimation.unbiased import View
+from mdrr.estimation.unbiased import view_of
 from mdrr.estimation.update import bayesian_update
-from mdrr.matrix import Array
 from mdrr.tallies import Tally
 
 
@@ -59,22 +56,12 @@ def product(
             factors.append(Factor(names, smooth.distribution))
             smoothing[names[0]] = smooth.strength
         elif projection == "bayes":
-            factors.append(Factor(names, _likeliest(evidence.view(0, names))))
+            view = view_of(tally, design, 0, names)
+            likeliest = bayesian_update(view.n * view.reported, view.axes[0]).distribution
+            factors.append(Factor(names, likeliest.reshape(view.shape)))
         else:
-            values = found.values if found is not None else evidence.view(0, names).table()
+            values = view_of(tally, design, 0, names).table() if found is None else found.values
             factors.append(Factor(names, project(values, projection)))  # type: ignore[arg-type]
-    return Estimate(
-        domain=design.domain,
-        n=tally.n,
-        method="product",
-        joint=ProductJoint(design.domain, tuple(factors)),
-        evidence=evidence,
-        notes={"projection": projection, "smoothing": smoothing},
-    )
-
-
-def _likeliest(view: View) -> Array:
-    """The likeliest table of a whole cluster."""
-    (through,) = view.axes
-    found = bayesian_update(view.n * view.reported, through)
-    return np.asarray(found.distribution.reshape(view.shape))
+    joint = ProductJoint(design.domain, tuple(factors))
+    notes = {"projection": projection, "smoothing": smoothing}
+    return Estimate("product", joint, evidence, notes)

@@ -40,12 +40,7 @@ def nearest(values: Array) -> Array:
     """
     if not (values.size and np.isfinite(values).all()):
         raise EstimateError("a distribution is made of one finite number or more; one is missing")
-    flat = np.sort(values, axis=None)[::-1]
-    excess = np.cumsum(flat) - 1
-    ranks = np.arange(1, len(flat) + 1)
-    last = int(np.count_nonzero(flat * ranks > excess))
-    projected = np.maximum(values - excess[last - 1] / last, 0)
-    return np.asarray(projected / projected.sum())
+    return nearest_rows(values.reshape(1, -1), np.ones(1)).reshape(values.shape)
 
 
 def nearest_rows(values: Array, masses: Array) -> Array:

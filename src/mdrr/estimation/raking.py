@@ -26,6 +26,8 @@ _MANY_RECORDS = 2**14
 """Of fewer records a sweep over each is as fast."""
 _MOST_CELLS = 2**24
 """Of a table of two blocks that is counted by address: 128 MB."""
+_NEAR = 1e-10
+"""How near raking comes to the margins of a table, if it does in 100 sweeps."""
 LARGEST = 1e100
 """Factors beyond it may leave the range of floating point in the next sweep."""
 CONTRADICTION = "the targets contradict the randomized records: no record is left with weight"
@@ -75,7 +77,8 @@ def rake(
     given = np.asarray(start, dtype=np.float64)
     check_stop(tolerance, sweeps)
     whole = _check_margins(columns, targets, given)
-    blocks = _Blocks.make(columns, [len(target) for target in targets], given)
+    counted = np.asarray(start).dtype.kind in "iu"
+    blocks = _Blocks.make(columns, [len(target) for target in targets], given, counted)
     margins = (
         blocks.margins
         if blocks is not None
@@ -150,8 +153,10 @@ class _Blocks:
     table: npt.NDArray[np.floating[Any]] | sparse.csr_array
 
     @classmethod
-    def make(cls, columns: Sequence[Codes], sizes: Sequence[int], weights: Array) -> _Blocks | None:
-        """None where blocks are no better than records."""
+    def make(
+        cls, columns: Sequence[Codes], sizes: Sequence[int], weights: Array, counted: bool
+    ) -> _Blocks | None:
+        """None where blocks are no better than records. Weights that are counts are `counted`."""
         cut = _cut(sizes, len(weights))
         if cut is None:
             return None
@@ -168,7 +173,7 @@ class _Blocks:
         if math.prod(shape) > min(4 * len(weights), _MOST_CELLS):
             table = sparse.csr_array(sparse.coo_array((weights, cells), shape))
             return cls(shapes, (first, second), table)
-        exact = float(weights.sum()) < 2**24 and _are_whole(weights)
+        exact = counted and float(weights.sum()) < 2**24
         kind: type[np.floating[Any]] = np.float32 if exact else np.float64
         dense: npt.NDArray[np.floating[Any]] = np.zeros(math.prod(shape), kind)
         weigh_pairs(dense, first, second, shape[1], weights)
@@ -226,15 +231,6 @@ class _Blocks:
 def _cells(shape: Sequence[int]) -> Codes:
     """The codes of all cells of a table, `(axes, cells)`."""
     return np.indices(shape, dtype=smallest_unsigned(max(shape))).reshape(len(shape), -1)
-
-
-@numba.njit(cache=True, nogil=True)
-def _are_whole(weights: Array) -> bool:
-    """Whether all are whole numbers."""
-    broken = 0
-    for weight in weights:
-        broken += weight != np.floor(weight)
-    return broken == 0
 
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -345,9 +341,7 @@ def _check_margins(columns: Sequence[Codes], targets: Sequence[Array], weights: 
     return whole
 
 
-def fit_margins(
-    table: Array, margins: Sequence[Array], *, tolerance: float = 1e-10, sweeps: int = 100
-) -> Array:
+def fit_margins(table: Array, margins: Sequence[Array]) -> Array:
     """A table raked to one-way margins.
 
     A row that is empty takes its margin spread as the other margins are, so any margins can be met.
@@ -358,14 +352,12 @@ def fit_margins(
     for margin in margins[1:]:
         spread = np.multiply.outer(spread, margin)
     weights = (np.asarray(table, dtype=np.float64) + 1e-12 * spread).ravel()
-    starts = np.cumsum([0, *map(len, margins)])
-    residual, _ = _scale(
-        _cells(spread.shape), np.concatenate(margins), starts, weights, tolerance, sweeps
-    )
+    starts, wanted = np.cumsum([0, *map(len, margins)]), np.concatenate(margins)
+    residual, _ = _scale(_cells(spread.shape), wanted, starts, weights, _NEAR, 100)
     if residual < 0:
         raise EstimateError("the margins leave no cell possible")
     found = weights.reshape(spread.shape)
-    return found if residual < tolerance else _met(found, margins)
+    return found if residual < _NEAR else _met(found, margins)
 
 
 def margin_of(table: Array, axis: int) -> Array:

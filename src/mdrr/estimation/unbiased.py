@@ -16,7 +16,6 @@ import numpy as np
 
 from mdrr.design import Design
 from mdrr.errors import EstimateError
-from mdrr.groups import Group
 from mdrr.matrix import Array, Public, Through
 from mdrr.query import MOST_CELLS, cells_shape
 from mdrr.randomizer import cells_of
@@ -137,13 +136,22 @@ def unbiased(tally: Tally, design: Design, names: Sequence[str]) -> Unbiased | N
     """
     tally.check(design)
     cells_shape(names, design.domain)
-    wanted = set(names)
-    views = [
-        view_of(tally, design, q, tuple(names))
-        for q, questionnaire in enumerate(design.questionnaires)
-        if tally.groups[q].n and wanted <= set(questionnaire.attributes)
-    ]
+    views = [view_of(tally, design, q, tuple(names)) for q in asking(tally, design, names)]
     return pooled(tuple(names), views, tally.n) if views else None
+
+
+def asking(tally: Tally, design: Design, names: Sequence[str]) -> list[int]:
+    """The questionnaires that ask all of the attributes and that somebody answered.
+
+    Sums tell how two answers were given together, and not more.
+    """
+
+    def is_known(q: int) -> bool:
+        clusters, group = design.questionnaires[q].clusters, tally.groups[q]
+        met = (not set(names).isdisjoint(cluster.attributes) for cluster in clusters)
+        return group.n > 0 and (group.sums is None or sum(met) <= 2)
+
+    return [q for q in design.asking(names) if is_known(q)]
 
 
 def pooled(names: tuple[str, ...], views: Sequence[View], people: int) -> Unbiased:
@@ -155,9 +163,7 @@ def pooled(names: tuple[str, ...], views: Sequence[View], people: int) -> Unbias
 def view_of(tally: Tally, design: Design, questionnaire: int, names: tuple[str, ...]) -> View:
     """What the people who answered one questionnaire say of attributes that it asks."""
     group = tally.groups[questionnaire]
-    axes: list[Through] = []
-    places: list[int] = []
-    listed: list[str] = []
+    axes, places, listed = list[Through](), list[int](), list[str]()
     for at, cluster in enumerate(design.questionnaires[questionnaire].clusters):
         met = tuple(name for name in cluster.attributes if name in names)
         if met:
@@ -171,18 +177,12 @@ def view_of(tally: Tally, design: Design, questionnaire: int, names: tuple[str, 
             f"a table of {', '.join(names)} as reported has {math.prod(sizes):,} cells; "
             "ask for fewer attributes"
         )
-    counts = _reported(group, places, axes)
+    if len(places) == 2 and sizes == [group.sizes[at] for at in places]:
+        table = group.pair(*places)
+    else:
+        reported, counts = group.reported(*places)
+        codes = [axis.codes(each) for axis, each in zip(axes, reported, strict=True)]
+        table = np.bincount(cells_of(codes, sizes), counts, math.prod(sizes)).reshape(sizes)
     shape = tuple(design.domain.attribute(name).size for name in listed)
     order = tuple(listed.index(name) for name in names)
-    return View(group.n, tuple(axes), counts / group.n, shape, order)
-
-
-def _reported(group: Group, places: Sequence[int], axes: Sequence[Through]) -> Array:
-    """How often every combination of codes was reported, as some axes see them."""
-    sizes = [axis.outcomes for axis in axes]
-    if len(places) == 2 and sizes == [group.sizes[at] for at in places]:
-        return group.pair(*places).astype(np.float64)
-    reported, counts = group.reported(*places)
-    codes = [axis.codes(each) for axis, each in zip(axes, reported, strict=True)]
-    cells = np.bincount(cells_of(codes, sizes), counts, math.prod(sizes))
-    return np.asarray(cells, dtype=np.float64).reshape(sizes)
+    return View(group.n, tuple(axes), table / group.n, shape, order)

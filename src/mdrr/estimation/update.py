@@ -9,30 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from mdrr.errors import EstimateError
-from mdrr.matrix import Array, Through
+from mdrr.matrix import Array, Matrix, Through
 
 STRENGTHS = (0.0, 1 / 256, 1 / 64, 1 / 16, 1 / 4)
 """The strengths of smoothing that are tried."""
-
-
-class Channel(Protocol):
-    """What reports come through: a matrix, or several side by side."""
-
-    @property
-    def cells(self) -> int:
-        """How many true cells there are."""
-
-    def forward(self, distribution: Array, /) -> Array:
-        """The distribution of the reports."""
-
-    def backward(self, values: Array, /) -> Array:
-        """The expected value of a report's value, for every true cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +43,10 @@ class Stacked:
         ends = np.cumsum([axis.outcomes for axis in self.axes])[:-1]
         parts = zip(self.axes, self.shares, np.split(values, ends), strict=True)
         return np.asarray(sum(w * axis.backward(part) for axis, w, part in parts))
+
+
+Channel: TypeAlias = Matrix | Through | Stacked
+"""What reports come through: it takes distributions forward, and values of reports backward."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +154,16 @@ def choose_strength(counts: Array, matrix: Channel) -> float:
         total = 0.0
         for fitted, judged in (halves, halves[::-1]):
             found = _until_even(fitted, matrix, strength, 1e-3, 800)
-            expected = matrix.forward(found.distribution)
-            seen = judged > 0
-            total += float(judged[seen] @ np.log(np.maximum(expected[seen], 1e-300)))
+            total += _log_likelihood(judged, matrix, found.distribution)
         return total
 
     return max(STRENGTHS, key=told)
+
+
+def _log_likelihood(counts: Array, matrix: Channel, distribution: Array) -> float:
+    """Of reports that come from a distribution."""
+    seen = counts > 0
+    return float(counts[seen] @ np.log(np.maximum(matrix.forward(distribution)[seen], 1e-300)))
 
 
 def _until_even(
@@ -179,16 +173,13 @@ def _until_even(
 
     Ten sweeps at a time go from where the last ones ended.
     """
-    seen = counts > 0
     pi, told, done = None, -np.inf, 0
     while True:
         found = bayesian_update(
             counts, matrix, start=pi, strength=strength, tolerance=0.0, sweeps=10
         )
         pi, done = found.distribution, done + 10
-        now = float(counts[seen] @ np.log(np.maximum(matrix.forward(pi)[seen], 1e-300)))
-        if now - told < 10 * nats:
-            return Update(pi, done, found.change, "tolerance", strength)
-        if done >= sweeps:
-            return Update(pi, done, found.change, "sweeps", strength)
-        told = now
+        before, told = told, _log_likelihood(counts, matrix, pi)
+        even = told - before < 10 * nats
+        if even or done >= sweeps:
+            return Update(pi, done, found.change, "tolerance" if even else "sweeps", strength)

@@ -21,7 +21,7 @@ from mdrr.report_frames import report_codes, report_columns, report_table, repor
 from mdrr.tallies import Keep, Tally, tally_codes
 
 if TYPE_CHECKING:
-    from mdrr.estimation.factored import Factors
+    from mdrr.estimation.adjust import Factors
 
 Work: TypeAlias = Callable[[Tally, Design, Any], Array]
 """What some reports add to a sum, given a state."""

@@ -7,11 +7,10 @@ import pytest
 
 from mdrr.errors import EstimateError
 from mdrr.estimation import adjust
-from mdrr.estimation.adjust import adjust_away
+from mdrr.estimation.adjust import adjust_away, rake_away
 from mdrr.estimation.channel import stacks
-from mdrr.estimation.em import em, log_likelihood, random_start
 from mdrr.estimation.evidence import Evidence
-from mdrr.estimation.factored import rake_away
+from mdrr.estimation.latent import em, log_likelihood, random_start
 from mdrr.estimation.raking import rake
 from mdrr.groups import Group
 from mdrr.tallies import Away, Tally
