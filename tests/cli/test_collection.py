@@ -229,7 +229,7 @@ def test_a_crowd_with_blind_invitations(frozen):
 def test_at_a_terminal_closing_for_good_is_asked_for(frozen, monkeypatch, said, state):
     opened("--invitations", 1, "--blind")
     monkeypatch.setattr(
-        "mdrr.cli.close.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+        "mdrr.cli.results.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
     )
     asked = run("survey close survey.json", stdin=f"{said}\n")
     assert "Closing it destroys their key" in asked.stderr

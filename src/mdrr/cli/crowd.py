@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mdrr.design import Design
     from mdrr.response import Report
 
-EXAMPLE = "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"
+EXAMPLES = {"crowd": "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"}
 _ATTEMPTS = 8
 _SECONDS = 30.0
 _INVITED = "this survey needs invitations. Name the file of their links with --invitations FILE"
@@ -72,7 +72,7 @@ def crowd(
     if not as_json:
         step("A simulation: these people exist only in a file.")
     made = Crowd.of(people, asked.design, n, seed=source)
-    with progress("Answering", quiet=as_json) as done:
+    with progress("Answering") as done:
         sent = made.answer(links, asked, workers=workers, on_progress=done)
     text = (
         f"{sent.acknowledged:,} simulated people answered in {sent.seconds:.1f} s, "

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mdrr.reporting.contents import Contents
     from mdrr.tallies import Tally
 
-EXAMPLE = "mdrr demo --out out/report.html --epsilon 3"
+EXAMPLES = {"demo": "mdrr demo --out out/report.html --epsilon 3"}
 
 MAX_CELLS = 100
 MIN_DEPENDENCE = 0.2
@@ -79,7 +79,7 @@ def demo(
 
     out.parent.mkdir(parents=True, exist_ok=True)
     drawn = secrets.token_hex(16) if seed is None else str(seed)
-    with progress("Starting", quiet=as_json) as done:
+    with progress("Starting") as done:
 
         def say(text: str, share: float) -> None:
             if not as_json:

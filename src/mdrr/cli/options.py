@@ -33,13 +33,12 @@ Seed = Annotated[
     int | None,
     Option("--seed", help="Simulation only: whoever knows the seed can undo the randomization."),
 ]
-Counted = Annotated[
-    list[Path],
-    Argument(
-        metavar="REPORTS",
-        help="Tallies (.json .arrow) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
-    ),
-]
+_COUNTED = Argument(
+    metavar="REPORTS",
+    help="Tallies (.json .arrow) or reports (.parquet .csv .jsonl); - is CSV on stdin.",
+)
+Counted = Annotated[list[Path], _COUNTED]
+CountedAnywhere = Annotated[list[str], _COUNTED]  # as given: a path would spoil s3a://
 Estimable = Annotated[
     list[Path],
     Argument(

@@ -29,7 +29,7 @@ from mdrr.response import Report
 if TYPE_CHECKING:
     from mdrr.collector import Asked, Link
 
-EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
+EXAMPLES = {"respond": "mdrr respond --design design.json --survey examples/adult.toml"}
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 0.0)
 
 

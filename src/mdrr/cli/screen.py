@@ -10,7 +10,6 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from mdrr.display import counted as counted
@@ -21,13 +20,6 @@ _PIPED_WIDTH = 120
 def print_json(fields: Any) -> None:
     """Print JSON-ready values; the keys of a command's JSON do not change between releases."""
     print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def write_json(path: Path, fields: Any) -> None:
-    """Write to a file what `print_json` would print."""
-    from mdrr.files import write_text
-
-    write_text(path, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
 
 
 def finite(value: float | None) -> float | None:
@@ -117,12 +109,12 @@ def take_notes() -> list[str]:
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+def progress(label: str) -> Iterator[Callable[[float], None]]:
     """A bar on stderr with the time left; gives a function that takes the share done, 0 to 1.
 
-    Nothing is shown when stderr is not a terminal, or with `quiet`.
+    Nothing is shown when stderr is not a terminal.
     """
-    if quiet or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield lambda share: None
         return
     from rich.console import Console

@@ -14,7 +14,7 @@ from mdrr.cli.screen import step, take_notes
 from mdrr.columns import require
 from mdrr.errors import MdrrError
 
-EXAMPLE = "mdrr serve --database sqlite:///mdrr.db --port 8000"
+EXAMPLES = {"serve": "mdrr serve --database sqlite:///mdrr.db --port 8000"}
 
 
 def serve(

@@ -1,23 +1,144 @@
-"""`mdrr plan`: which design to use, by predicted error."""
+"""`mdrr design` and `plan`: from a survey file to a published design."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option
 
 from mdrr.cli.dependence import load_learnt
-from mdrr.cli.inputs import check_ending, keep_apart, kind_of, load_domain, read_groups
-from mdrr.cli.options import AsJson, Budget, Force, MaybeOut, People
-from mdrr.cli.publish import publish
-from mdrr.cli.screen import print_json, print_table, print_text
+from mdrr.cli.inputs import (
+    about,
+    check_ending,
+    keep_apart,
+    kind_of,
+    load_domain,
+    load_survey,
+    publish,
+    read_groups,
+)
+from mdrr.cli.options import AsJson, Budget, Epsilon, Force, MaybeOut, P, People
+from mdrr.cli.screen import note, print_json, print_table, print_text
 from mdrr.errors import MdrrError, did_you_mean
 
-EXAMPLE = "mdrr plan examples/adult.toml --n 32561 --epsilon 4 -o planned.json"
+if TYPE_CHECKING:
+    from mdrr.design import Design
+    from mdrr.survey import Settings
 
+EXAMPLES = {
+    "design": "mdrr design examples/adult.toml --protocol independent --p 0.7 -o design.json",
+    "plan": "mdrr plan examples/adult.toml --n 32561 --epsilon 4 -o planned.json",
+}
+_IMPLIES = {"clusters": "clusters", "size": "sampled"}
+"""Options that say the protocol too."""
+_MOST_ROWS = 40
 _BAR = 12
 _KINDS = " (single: of single attributes alone; wider: of wider tables alone)"
+
+
+def design(
+    survey: Annotated[Path, Argument(help="The survey file (TOML).")],
+    protocol: Annotated[
+        Literal["independent", "joint", "clusters", "sampled"] | None,
+        Option(
+            help="How answers are reported: each alone, all together, in clusters, or a random "
+            "part of them. Default: what the survey file says."
+        ),
+    ] = None,
+    p: P = None,
+    epsilon: Epsilon = None,
+    clusters: Annotated[
+        str | None, Option(help="Attributes reported together, as in 'a+b,c'.")
+    ] = None,
+    size: Annotated[
+        int | None, Option(help="For sampled: how many attributes each person is asked.")
+    ] = None,
+    report: Annotated[
+        Literal["cell", "subset"] | None,
+        Option(help="For sampled: report one combination, or a set of them (better at small ε)."),
+    ] = None,
+    ordered: Annotated[
+        Literal["constant", "banded"] | None,
+        Option(help="For independent: wrong answers are equally likely, or near ones more likely."),
+    ] = None,
+    out: MaybeOut = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a design from a survey file: which answers are randomized together, and how much."""
+    keep_apart(out, [survey], publishes=True)
+    read = load_survey(survey)
+    given = {
+        "p": p,
+        "epsilon": epsilon,
+        "clusters": read_groups(clusters, read.domain.names) if clusters else None,
+        "size": size,
+        "report": report,
+        "ordered": ordered,
+    }
+    made = settings(read.settings, protocol, given).make(read.domain)
+    done = None if out is None else publish(out, made, force=force)
+    if as_json:
+        print_json(_summary(made))
+        return
+    several = len(made.questionnaires) > 1
+    rows = [
+        [
+            *([place] if several else []),
+            cluster.name,
+            cluster.matrix.cells,
+            "public" if cluster.matrix.kind == "public" else cluster.epsilon,
+        ]
+        for place, questionnaire in enumerate(made.questionnaires)
+        for cluster in questionnaire.clusters
+    ]
+    heads = [*(["questionnaire"] if several else []), "reported together", "cells", "ε"]
+    print_table(heads, rows[:_MOST_ROWS], title="Design")
+    if len(rows) > _MOST_ROWS:
+        print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
+    print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
+    if made.outside:
+        print_text(made.outside)
+    if done is None:
+        note("Nothing was written. Publish the design with -o design.json")
+    else:
+        print_text(done)
+
+
+def settings(default: Settings | None, protocol: str | None, given: Mapping[str, Any]) -> Settings:
+    """The survey's settings with what the options say put over them."""
+    from mdrr.survey import Settings
+
+    base = default or Settings()
+    chosen = {key: value for key, value in given.items() if value is not None}
+    implied = [name for key, name in _IMPLIES.items() if key in chosen]
+    chosen["protocol"] = protocol or (implied or [base.protocol])[0]
+    kept = {"p": base.p, "epsilon": base.epsilon}
+    if chosen["protocol"] == base.protocol:
+        kept = vars(base)
+    if {"p", "epsilon"} & chosen.keys():
+        kept = kept | {"p": None, "epsilon": None}
+    return Settings(**kept | chosen)
+
+
+def _summary(made: Design) -> dict[str, Any]:
+    """What `--json` prints of a design."""
+    people = made.weights
+    asked = []
+    for q in made.questionnaires:
+        clusters = [
+            {"attributes": list(c.attributes), "cells": c.matrix.cells, "epsilon": c.epsilon}
+            for c in q.clusters
+        ]
+        asked.append({"share": q.weight / people, "epsilon": q.epsilon, "clusters": clusters})
+    return {
+        **about(made),
+        "attributes": list(made.domain.names),
+        "combinations": made.domain.size,
+        "questionnaires": asked,
+    }
 
 
 def plan(
