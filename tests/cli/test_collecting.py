@@ -208,7 +208,7 @@ def test_what_is_no_design_is_called_what_it_is(folder, given, kind):
     Path("me.json").write_text(json.dumps(report))
     said = refusal(f"tally people.csv -d {given} -o t.json")
     assert f"{given} is {kind}, and a design is needed here. 'mdrr design SURVEY" in said
-    assert f"{given}: " in refusal(f"respond -d {given}")
+    assert f"{given} is {kind}, and a design is needed" in refusal(f"respond -d {given}")
     said = refusal("tally design.json -d design.json -o t.json")
     assert said.startswith("design.json is named twice. Name each file once: no file is both ")
     Path("copy.json").write_bytes(Path("design.json").read_bytes())

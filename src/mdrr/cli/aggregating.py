@@ -16,7 +16,6 @@ from mdrr.cli.organising import (
     PlainHttp,
     RunUrl,
     at_relay,
-    needs,
     opened_fields,
     show_opened,
 )
@@ -89,7 +88,6 @@ def aggregate(
             "--abort needs a reason, which the others are told: --abort 'too few people'. Leave it "
             "out to serve on"
         )
-    needs("httpx")
     from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
@@ -150,7 +148,6 @@ def result(
     as_json: AsJson = False,
 ) -> None:
     """Check the aggregators' signed results, add them up, and show what they say."""
-    needs("httpx")
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
     from mdrr.securesum.opening import heard, read_outcome

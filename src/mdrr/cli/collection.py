@@ -41,9 +41,6 @@ LOCAL_URL = "http://127.0.0.1:8000"
 @contextmanager
 def opened(database: str, *, new: bool = False) -> Iterator[Store]:
     """The database, and its connections given back; with `new` it is made if there is none."""
-    from mdrr.columns import require
-
-    require("sqlalchemy", "server")
     from mdrr.server.schema import database_file, masked
     from mdrr.server.store import Store
 
@@ -90,6 +87,11 @@ def open_(
     as_json: options.AsJson = False,
 ) -> None:
     """Take answers. Prints the owner's token, once, and writes the invitations to a file."""
+    from mdrr.collector import Link, dashboard
+    from mdrr.frozen import shortfall
+    from mdrr.server.blind import key_hash, new_signing_key, verifying_key
+    from mdrr.server.held import new_tokens
+
     if no_invitations == (invitations is not None):
         raise MdrrError(
             "say how people are invited: --invitations N for one answer each, or --no-invitations, "
@@ -100,11 +102,6 @@ def open_(
     base, held = check_address(url), load_frozen(frozen)
     file = out or Path("invitations.txt")
     with opened(database, new=True) as store:
-        from mdrr.collector import Link, dashboard
-        from mdrr.frozen import shortfall
-        from mdrr.server.blind import key_hash, new_signing_key, verifying_key
-        from mdrr.server.held import new_tokens
-
         tokens = [] if invitations is None else new_tokens(invitations)
         if store.survey(held.id) is not None:
             raise MdrrError(

@@ -189,7 +189,7 @@ def _answered(people: Any, design: Design, seed: str) -> Tally:
 def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None]) -> Tally:
     """The same tally, from a collector's database: a server takes every report over HTTP."""
     from mdrr.cli.collection import opened
-    from mdrr.cli.crowd import Crowd
+    from mdrr.cli.crowd import answer_database, drawn
     from mdrr.datasets import adult_survey
     from mdrr.frozen import freeze
 
@@ -200,11 +200,11 @@ def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None
             store.create(frozen)
             store.open(frozen.id)
             say("A server opens the survey, and everyone answers it over HTTP")
-            sent = Crowd.of(people, design, seed=seed).answer_database(database, frozen.id)
+            sent = answer_database(database, frozen.id, drawn(people, design, seed=seed))
             if sent.refused:
                 raise MdrrError(f"{sent.refused:,} answers were refused: {sent.reason}")
-            rate = sent.acknowledged / sent.seconds
-            say(f"{sent.acknowledged:,} answers stored, {rate:,.0f} a second; the survey closes")
+            rate = sent.answered / sent.seconds
+            say(f"{sent.answered:,} answers stored, {rate:,.0f} a second; the survey closes")
             store.close(frozen.id)
             return store.tally(store.need(frozen.id).phase())
 

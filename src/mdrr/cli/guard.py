@@ -20,6 +20,9 @@ BAD_INPUT = 2
 ABORTED = 3
 INTERRUPTED = 130
 
+_SERVER = ("fastapi", "httpx", "sqlalchemy", "uvicorn")
+"""Packages that an extra brings and that commands import where they need them."""
+
 _WORDS = {
     "Value error, ": "",
     "Input should be a valid integer, .* as an integer": "give a whole number, as in 1000",
@@ -88,6 +91,10 @@ class Guarded(Listed):
             fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
         except OSError as error:
             fail(_file_trouble(error))
+        except ModuleNotFoundError as error:
+            if error.name not in _SERVER:
+                raise
+            fail(f"{error.name} is not installed. Run: pip install 'mdrr[server]'")
         except RecursionError:
             fail("a file is nested too deeply to be read")
         except MemoryError:

@@ -110,7 +110,6 @@ def _sign(
     purpose: str,
 ) -> None:
     """Sign a batch, or the terms of a group if nobody offers to aggregate; write its folder."""
-    needs("sqlalchemy")
     from mdrr.securesum.ask import read_domain
     from mdrr.securesum.folder import make_batch, make_group
     from mdrr.securesum.message import Message
@@ -175,7 +174,6 @@ def relay(
     port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 8765,
 ) -> None:
     """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
-    needs("uvicorn", "fastapi", "sqlalchemy")
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.folder import Folder
     from mdrr.securesum.keys import name_of
@@ -211,7 +209,6 @@ def organise(
     as_json: AsJson = False,
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
-    needs("httpx")
     from mdrr.securesum.member import attend
     from mdrr.securesum.organiser import Organiser
     from mdrr.securesum.terms import Terms
@@ -239,14 +236,6 @@ def organise(
     fields = {"roster": roster.digest, "members": came, "absent": list(machine.absent)}
     rows = "\n".join(f"{name[:12]}  invitation {number}" for name, number in came.items())
     print_answer(fields, f"Roster of {len(came)} parties: {roster.spoken}\n{rows}", as_json=as_json)
-
-
-def needs(*modules: str) -> None:
-    """Say which extra brings what a command needs."""
-    from mdrr.columns import require
-
-    for module in modules:
-        require(module, "server")
 
 
 @contextmanager

@@ -169,13 +169,12 @@ def results(
 ) -> None:
     """Estimate the true shares from the answers, with intervals; -o saves them (.json, .npz)."""
     from mdrr.frozen import shortfall
+    from mdrr.server.findings import Findings
 
     keep_apart(out, [])
     if out is not None and out.suffix.lower() not in (".json", SAVED):
         raise MdrrError(f"{out}: name it .json for the shares, or .npz for the estimate itself")
     with opened(database) as store:
-        from mdrr.server.findings import Findings
-
         held, findings = store.need(survey_id(name)), Findings(store)
         phases = held.begun(number)
         found = findings.estimate(phases, method)
@@ -219,10 +218,10 @@ def publish(
     as_json: options.AsJson = False,
 ) -> None:
     """Publish the estimate of a closed survey, for everybody and for good."""
+    from mdrr.server.findings import Findings
+
     base = check_address(url)
     with opened(database) as store:
-        from mdrr.server.findings import Findings
-
         held = store.need(survey_id(name))
         address, shown_at = f"{base}/api/surveys/{held.id}/results", f"{base}/r/{held.id}"
         if held.state == "published":

@@ -118,16 +118,9 @@ def progress(label: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress, TextColumn
 
-    left = (TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
+    columns = (*Progress.get_default_columns(), TextColumn("left "))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(task, completed=share)

@@ -23,7 +23,6 @@ from mdrr.cli.organising import (
     at_relay,
     batch,
     group,
-    needs,
     opened_fields,
     organise,
     relay,
@@ -65,7 +64,6 @@ def demo(
 
     import numpy as np
 
-    needs("uvicorn", "fastapi", "httpx")
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
@@ -127,7 +125,6 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
-    needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.batch import Batch
@@ -195,7 +192,6 @@ def party(
     as_json: AsJson = False,
 ) -> None:
     """Take part in the paper's own protocol among a small group, and see the total."""
-    needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
@@ -277,7 +273,7 @@ def _check_batches(state: Path, terms: Terms, plain: bool) -> None:
 def _introduce(found: Batch | Terms, minimum: int) -> None:
     """Say what is asked and what for; refuse what opens for fewer people than she wants."""
     if found.minimum < minimum:
-        raise ProtocolError(f"a total opens for {found.minimum} people here; you ask for {minimum}")
+        raise ProtocolError(f"a total opens for {found.minimum} people; you ask for {minimum}")
     step(f"Purpose: {' '.join(found.purpose.split()) or 'not stated'}.")
     step(f"Asked: {', '.join(found.question.domain.names)}. {found.question.promise}")
 

@@ -11,7 +11,6 @@ from typer import Option
 
 from mdrr.cli.collection import LOCAL_DATABASE, Database, link_to, opened
 from mdrr.cli.screen import step, take_notes
-from mdrr.columns import require
 from mdrr.errors import MdrrError
 
 EXAMPLES = {"serve": "mdrr serve --database sqlite:///mdrr.db --port 8000"}
@@ -43,7 +42,6 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the surveys of a database: collector, respondent page and dashboard."""
-    require("fastapi", "server")
     from mdrr.cli.crowd import free_port
     from mdrr.server.app import serve as run
 
@@ -86,7 +84,7 @@ def _list(database: str, url: str) -> None:
 
 def _demonstrate(database: str, url: str, n: int) -> None:
     """Open a survey of Adult, let people answer it, and print the links to look around."""
-    from mdrr.cli.crowd import Crowd
+    from mdrr.cli.crowd import answer_database, drawn
     from mdrr.collector import dashboard
     from mdrr.datasets import adult, adult_survey
     from mdrr.frozen import freeze
@@ -98,7 +96,6 @@ def _demonstrate(database: str, url: str, n: int) -> None:
         store.open(frozen.id)
         link = link_to(url, store.need(frozen.id))
     step(f"{n:,} simulated people answer it over HTTP …")
-    crowd = Crowd.of(adult(), frozen.design, n, seed="demo")
-    crowd.answer_database(database, frozen.id)
+    answer_database(database, frozen.id, drawn(adult(), frozen.design, n, seed="demo"))
     step(f"Answer yourself:  {link}")
     step(f"Look at results:  {dashboard(url, frozen.id, token)}")
