@@ -152,8 +152,12 @@ def test_answers_that_end_early_send_nothing(folder):
 
 def test_a_design_or_survey_that_is_not_the_published_one_asks_nothing(folder, design):
     Path("changed.json").write_text(json.dumps(design | {"fingerprint": "0" * 64}))
-    assert "changed.json: the design is not as published" in refusal("respond -d changed.json")
-    assert "survey.toml: not a design" in refusal("respond -d survey.toml")
+    said = refusal("respond -d changed.json")
+    assert said.startswith("changed.json: the design says its fingerprint is 000000000000…")
+    assert said.endswith("it was changed after it was published")
+    assert "survey.toml is a survey file, and a design is needed" in refusal(
+        "respond -d survey.toml"
+    )
     Path("other.toml").write_text(
         Path("survey.toml").read_text().replace('"yes"]', '"Yes"]').replace("yes =", "Yes =")
     )

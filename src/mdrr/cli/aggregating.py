@@ -21,6 +21,7 @@ from mdrr.cli.organising import (
 )
 from mdrr.cli.screen import counted, note, print_json, print_text, step
 from mdrr.errors import AbortedError, ProtocolError
+from mdrr.securesum.private import refuse_if_others_look
 
 if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
@@ -42,7 +43,6 @@ def offer(
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
     from mdrr.securesum.ledger import Ledger
-    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
@@ -94,7 +94,6 @@ def aggregate(
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
-    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 

@@ -242,9 +242,7 @@ def report(
         Path | None,
         Option(help="The survey file (TOML) or frozen survey (JSON) whose words the page uses."),
     ] = None,
-    language: Annotated[
-        str | None, Option(help="With --survey: one of its languages. Default: its first.")
-    ] = None,
+    language: options.Language = None,
     title: Annotated[
         str | None, Option(help="The page's heading. Default: the survey's title.")
     ] = None,

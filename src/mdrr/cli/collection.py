@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,7 +113,7 @@ def open_(
         promised = None if key is None else key_hash(verifying_key(key))
         link = Link(base, held.id, held.phases[0].fingerprint, key=promised, words=held.words)
         with secret_file(file if tokens else None) as write:
-            write(links_of(link, tokens))
+            write([replace(link, invitation=each) for each in tokens])
             token = store.create(
                 held,
                 invitations="none" if no_invitations else "blind" if blind else "required",
@@ -197,7 +197,8 @@ def invite(
     base = check_address(url)
     with opened(database) as store, secret_file(out) as write:
         held = store.need(survey_id(name))
-        write(links_of(link_to(base, held), store.invite(held.id, count)))
+        link = link_to(base, held)
+        write([replace(link, invitation=each) for each in store.invite(held.id, count)])
     print_text(f"Wrote {counted(count, 'link')} to {out}.")
 
 
@@ -281,14 +282,11 @@ def check_address(url: str) -> str:
     from mdrr.collector import CollectorError, Link
 
     base = url.rstrip("/")
-    try:
-        whole = Link.parse(f"{base}/s/a").base == base
-    except CollectorError:
-        whole = False
-    if not whole:
-        meant = f"https://{base}" if "://" not in base else "https://survey.example.org"
-        raise MdrrError(f"--url {url} is no address. Write it as in {meant}")
-    return base
+    with suppress(CollectorError):
+        if Link.parse(f"{base}/s/a").base == base:
+            return base
+    meant = f"https://{base}" if "://" not in base else "https://survey.example.org"
+    raise MdrrError(f"--url {url} is no address. Write it as in {meant}")
 
 
 def _port(base: str) -> str:
@@ -303,11 +301,6 @@ def link_to(base: str, held: Held) -> Link:
     from mdrr.collector import Link
 
     return Link.parse(f"{base}/{held.link()}")
-
-
-def links_of(link: Link, tokens: Sequence[str]) -> list[str]:
-    """One link per invitation."""
-    return [str(replace(link, invitation=token)) for token in tokens]
 
 
 @contextmanager
@@ -326,7 +319,7 @@ def secret_file(path: Path | None) -> Iterator[Any]:
         raise MdrrError(f"{path}: there is no folder {str(path.parent)!r}. Make it first") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
 
-        def write(lines: Sequence[str]) -> None:
+        def write(lines: Sequence[object]) -> None:
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
 

@@ -49,8 +49,13 @@ _LISTED = {
     },
 }
 COMMANDS = {
-    path.partition(".")[2]: (path.partition(".")[0], panel, line)
-    for panel, listed in _LISTED.items()
+    path.partition(".")[2]: (path.partition(".")[0], line)
+    for listed in _LISTED.values()
     for path, line in listed.items()
 }
-"""Every command: its module, the group it stands under in `mdrr --help`, its first sentence."""
+"""Every command: its module and its first sentence."""
+PANELS = {
+    panel: [(path.partition(".")[2], line) for path, line in listed.items()]
+    for panel, listed in _LISTED.items()
+}
+"""The commands and their sentences under what they are for."""

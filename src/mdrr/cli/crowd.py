@@ -265,12 +265,8 @@ def served(database: str) -> Iterator[str]:
 def free_port(host: str, port: int = 0) -> int:
     """The port if it can be listened on, or any such port for 0; otherwise says why not."""
     try:
-        [(family, kind, _, _, address), *_] = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        family = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0][0]
+        with socket.create_server((host, port), family=family) as probe:
             return int(probe.getsockname()[1])
     except PermissionError:
         raise MdrrError(f"you may not use port {port}. Choose one above 1023 with --port") from None

@@ -172,12 +172,11 @@ def plan(
     from mdrr.planning import plan as rank
     from mdrr.planning.predict import GUESSED, GUESSWORK, WORTH
 
-    seen: set[Path] = set()
-    for written in filter(None, (out, chart, page)):
+    outputs = [path for path in (out, chart, page) if path is not None]
+    for written in outputs:
         keep_apart(written, [survey, dependences], publishes=written is out)
-        if written.resolve() in seen:
-            raise MdrrError(f"{written} would be written twice; give each output its own file")
-        seen.add(written.resolve())
+    if len({path.resolve() for path in outputs}) < len(outputs):
+        raise MdrrError("one file would be written twice; give each output its own")
     check_ending(chart, ".svg", "the chart is SVG")
     check_ending(page, ".html", "the page is HTML")
     known = None if dependences is None else load_learnt(dependences).found

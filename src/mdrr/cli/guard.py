@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -12,7 +12,7 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
-from mdrr.cli.commands import COMMANDS
+from mdrr.cli.commands import COMMANDS, PANELS
 from mdrr.cli.screen import printable, take_notes
 from mdrr.errors import AbortedError, MdrrError, did_you_mean
 
@@ -36,17 +36,14 @@ class Listed(TyperGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write that list; Typer's own would cut the sentences."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for name, panel, line in self.lines():
-            panels.setdefault(panel, []).append((name, line))
-        for panel, rows in panels.items():
+        for panel, rows in self.panels().items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
 
-    def lines(self) -> Iterable[tuple[str, str, str]]:
-        """Every command, the group it is listed under, and its first sentence."""
-        for name, command in self.commands.items():
-            yield name, "Commands", command.get_short_help_str(1000)
+    def panels(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Every command with its first sentence."""
+        rows = [(name, one.get_short_help_str(1000)) for name, one in self.commands.items()]
+        return {"Commands": rows}
 
 
 class Guarded(Listed):
@@ -59,9 +56,9 @@ class Guarded(Listed):
         """The commands in the order of their list."""
         return list(COMMANDS)
 
-    def lines(self) -> Iterable[tuple[str, str, str]]:
+    def panels(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """All of their list, none of them loaded."""
-        return ((name, panel, line) for name, (_, panel, line) in COMMANDS.items())
+        return PANELS
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """A command, loaded when it is asked for; all of them to find what a wrong name means."""
@@ -112,7 +109,7 @@ class Guarded(Listed):
 
 def _loaded(name: str) -> Any:
     """A command, or a group of them, from its module."""
-    path, _, line = COMMANDS[name]
+    path, line = COMMANDS[name]
     module = import_module(f"mdrr.cli.{path}")
     app, found = typer.Typer(rich_markup_mode=None), getattr(module, name)
     if isinstance(found, typer.Typer):

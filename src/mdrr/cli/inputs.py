@@ -12,7 +12,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mdrr.cli.screen import note, progress
+from mdrr.cli.screen import few, note, progress
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
@@ -248,8 +248,7 @@ def load_tally(
             )
     silent = [path for path in reports if stated_fingerprint(path) is None]
     if silent:
-        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
-        note(f"Note: {silent[0]}{more} does not say its design, so it is taken on trust")
+        note(f"Note: {few(silent, 1)} does not say its design, so it is taken on trust")
     if reports:
         with progress("Tallying") as advance:
             found.append(tally_files(reports, design, advance, keep=keep))

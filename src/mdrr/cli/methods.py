@@ -69,13 +69,11 @@ def estimated(
     """The estimate of a named method, with the options that it takes."""
     from mdrr.estimation import estimate as by_method
 
-    if not given:
-        return by_method(tally, design, method)
     try:
-        return by_method(tally, design, method, **given)
-    except MdrrError:
-        raise
+        return by_method(tally, design, method, **given or {})
     except ValueError as error:
+        if isinstance(error, MdrrError) or not given:
+            raise
         listed = ", ".join(f"{name}={value}" for name, value in given.items())
         raise EstimateError(f"method {method!r} with {listed}: {error}") from None
 

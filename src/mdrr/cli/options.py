@@ -62,6 +62,7 @@ MethodOption = Annotated[
     list[str] | None,
     Option("--option", metavar="NAME=VALUE", help="An option of the estimator; repeatable."),
 ]
+Language = Annotated[str | None, Option(help="One of the survey's languages. Default: its first.")]
 Level = Annotated[float, Option("--level", help="Confidence level, between 0 and 1.")]
 Attenuated = Annotated[
     bool, Option("--attenuated", help="Do not correct for the randomization (the paper's way).")

@@ -220,9 +220,7 @@ def adjust(
     print_answer(
         {
             "n": n,
-            "sweeps": why.sweeps,
-            "residual": why.residual,
-            "stopped": why.stopped,
+            **{key: getattr(why, key) for key in ("sweeps", "residual", "stopped")},
             "unreached": [list(pair) for pair in unreached],
             "out": str(out),
         },

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from typer import Argument, Option
 
 from mdrr.cli.inputs import load_design, load_survey
 from mdrr.cli.interview import Interview, agreed, leaving, words_of
-from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.options import Language, MaybeDesignFile, MaybeOut, SurveyFile
 from mdrr.cli.screen import step
 from mdrr.errors import DesignError, MdrrError
 from mdrr.respondent import respond as randomize
@@ -43,9 +43,7 @@ def respond(
         float | None,
         Option(envvar="MDRR_MOST_EPSILON", help="Refuse surveys that spend more than this ε."),
     ] = None,
-    language: Annotated[
-        str | None, Option(help="One of the survey's languages. Default: its first.")
-    ] = None,
+    language: Language = None,
     plain_http: Annotated[
         bool, Option("--plain-http", help="Send even if others on the way can read it.")
     ] = False,
@@ -203,21 +201,17 @@ def _post(link: Link, path: str, content: bytes, client: Any, wanted: int) -> An
 
     from mdrr.collector import AGAIN, CollectorError, said
 
+    headers = {"content-type": "application/json"}
     for pause in _PAUSES:
-        try:
-            headers = {"content-type": "application/json"}
+        status, fields = 503, None
+        with suppress(httpx.HTTPError, ValueError, RecursionError):
             reply = client.post(f"{link.api}/{path}", content=content, headers=headers)
-        except httpx.HTTPError:
-            time.sleep(pause)
-            continue
-        try:
+            status = reply.status_code
             fields = reply.json()
-        except (ValueError, RecursionError):
-            fields = None
-        if reply.status_code == wanted:
+        if status == wanted:
             return fields
-        if reply.status_code not in AGAIN:
-            why = said(reply.status_code, fields)
+        if status not in AGAIN:
+            why = said(status, fields)
             if path == "answers":
                 why = f"the report was sent, but not counted: {why}"
             raise CollectorError(why)

@@ -94,7 +94,7 @@ def phase(
             ) from None
         with secret_file(out) as write:
             store.start_phase(held.id, made, people=people)
-            write([str(replace(each, fingerprint=made.fingerprint)) for each in old])
+            write([replace(each, fingerprint=made.fingerprint) for each in old])
     first, second = pilot.design.epsilon, made.epsilon
     fields = {"id": held.id, "pilot": tally.n, "fingerprint": made.fingerprint}
     if as_json:
@@ -233,16 +233,14 @@ def publish(
             )
         shown = Findings(store).published(held.begun(), method)
         store.publish(held.id, shown, open_data=open_data)
+    reports = f"{address}/reports.parquet" if open_data else None
     fields = {"id": held.id, "answers": shown["answers"], "open_data": open_data}
-    fields |= {"page": shown_at, "results": address}
-    fields |= {"reports": f"{address}/reports.parquet" if open_data else None}
-    if as_json:
-        print_json(fields)
-        return
-    print_text(
-        f"Published the estimate of survey {held.id}, from {counted(shown['answers'], 'answer')}."
+    text = (
+        f"Published the estimate of survey {held.id}, from {counted(shown['answers'], 'answer')}.\n"
+        f"While the server runs, everybody can read it at {shown_at}\n"
+        f"Links to the survey now lead there. For programs: {address}"
     )
-    print_text(f"While the server runs, everybody can read it at {shown_at}")
-    print_text(f"Links to the survey now lead there. For programs: {address}")
     if open_data:
-        print_text(f"The randomized answers are open data: {fields['reports']}")
+        text += f"\nThe randomized answers are open data: {reports}"
+    fields |= {"page": shown_at, "results": address, "reports": reports}
+    print_answer(fields, text, as_json=as_json)

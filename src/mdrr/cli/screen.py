@@ -10,10 +10,11 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from mdrr.display import counted as counted
 
+T = TypeVar("T")
 _PIPED_WIDTH = 120
 
 
@@ -81,6 +82,16 @@ def print_table(
 def print_text(text: str) -> None:
     """Print a line for people to read."""
     _console().print(_text(text), soft_wrap=True)
+
+
+def few(things: Sequence[T], most: int, show: Callable[[T], str] = str) -> str:
+    """The first things in a row, and how many more there are.
+
+    >>> few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(things) - most:,} more" if len(things) > most else ""
+    return ", ".join(map(show, things[:most])) + more
 
 
 def step(text: str) -> None:

@@ -32,6 +32,8 @@ from mdrr.cli.organising import (
 )
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
+from mdrr.securesum.ask import read_record, record_codes
+from mdrr.securesum.private import refuse_if_others_look
 
 if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
@@ -126,11 +128,9 @@ def report(
 ) -> None:
     """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.device import Device
     from mdrr.securesum.person import make_reports
-    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.transport.remote import RemotePost
     from mdrr.source import SystemSource
 
@@ -193,10 +193,8 @@ def party(
 ) -> None:
     """Take part in the paper's own protocol among a small group, and see the total."""
     from mdrr.securesum.admission import RELAY, credential
-    from mdrr.securesum.ask import read_record, record_codes
     from mdrr.securesum.history import History
     from mdrr.securesum.member import Member, attend
-    from mdrr.securesum.private import refuse_if_others_look
     from mdrr.securesum.terms import Terms
     from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
