@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from mdrr.cli.options import AsJson
-from mdrr.cli.organising import (
-    OrganiserId,
-    Patience,
-    PlainHttp,
-    RunUrl,
-    at_relay,
-    opened_fields,
-    show_opened,
-)
+from mdrr.cli.options import AsJson, OrganiserId, Patience, PlainHttp, RunUrl
+from mdrr.cli.organising import at_relay, opened_fields, show_opened
 from mdrr.cli.screen import counted, note, print_json, print_text, step
 from mdrr.errors import AbortedError, ProtocolError
 from mdrr.securesum.private import refuse_if_others_look

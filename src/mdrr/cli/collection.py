@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from mdrr.server.held import Held
     from mdrr.server.store import Store
 
-SurveyName = Annotated[
-    str, Argument(metavar="SURVEY", help="The frozen survey (JSON), or the survey's id.")
-]
-Database = Annotated[
-    str,
-    Option(
-        "--database",
-        envvar="MDRR_DATABASE",
-        help="Where answers are kept: sqlite:///FILE, or postgresql://USER@HOST/NAME.",
-    ),
-]
-Url = Annotated[str, Option("--url", help="The address under which people reach the server.")]
-LOCAL_DATABASE = "sqlite:///mdrr.db"
-LOCAL_URL = "http://127.0.0.1:8000"
-
 
 @contextmanager
 def opened(database: str, *, new: bool = False) -> Iterator[Store]:
@@ -67,8 +52,8 @@ def survey_id(name: str) -> str:
 
 def open_(
     frozen: Annotated[Path, Argument(metavar="SURVEY", help="The frozen survey (JSON).")],
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
     invitations: Annotated[
         int | None,
         Option(metavar="N", help="Make N invitations: each is good for one answer."),
@@ -144,9 +129,9 @@ def open_(
 
 
 def owner(
-    name: SurveyName,
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Make a new owner's token, if the link to the dashboard is lost; the old one ends."""
@@ -161,7 +146,9 @@ def owner(
 
 
 def status(
-    name: SurveyName, database: Database = LOCAL_DATABASE, as_json: options.AsJson = False
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say how a survey stands: state, answers, invitations, ε."""
     from mdrr.frozen import shortfall
@@ -187,11 +174,11 @@ def status(
 
 
 def invite(
-    name: SurveyName,
+    name: options.SurveyName,
     count: Annotated[int, Argument(metavar="N", help="How many.")],
     out: options.Out,
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
 ) -> None:
     """Make more invitations, and write their links to a file that only you can read."""
     base = check_address(url)
@@ -203,10 +190,10 @@ def invite(
 
 
 def page(
-    name: SurveyName,
+    name: options.SurveyName,
     collector: Annotated[str, Option(help="The address of the server that takes the answers.")],
     out: Annotated[Path, Option("--out", "-o", help="A new folder.")],
-    database: Database = LOCAL_DATABASE,
+    database: options.Database = options.LOCAL_DATABASE,
     url: Annotated[
         str | None, Option("--url", help="The address under which the folder will be served.")
     ] = None,

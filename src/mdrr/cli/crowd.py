@@ -71,8 +71,7 @@ def crowd(
         n = min(n or len(links), len(links))
     elif asked.invitations != "none":
         raise MdrrError(_INVITED)
-    if not as_json:
-        step("A simulation: these people exist only in a file.")
+    step("A simulation: these people exist only in a file.")
     reports = drawn(people, asked.design, n, seed=None if seed is None else str(seed))
     with progress("Answering") as done:
         sent = asyncio.run(answer(reports, links, asked, workers, done))

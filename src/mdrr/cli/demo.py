@@ -82,8 +82,7 @@ def demo(
     with progress("Starting") as done:
 
         def say(text: str, share: float) -> None:
-            if not as_json:
-                step(f"  {text} …")
+            step(f"  {text} …")
             done(share)
 
         say("Loading the people", 0.0)
@@ -113,8 +112,20 @@ def demo(
             title="Adult, as its people would have reported it",
         )
         write_text(out, render(contents))
+    outcomes = [
+        {
+            "method": each.name,
+            "predicted": each.predicted and each.predicted.error,
+            "typical": each.typical,
+            "predicted_worst": each.predicted and each.predicted.worst,
+            "worst": each.worst,
+            "median_of_groups": each.median,
+            "worst_of_groups": each.largest,
+        }
+        for each in contents.outcomes
+    ]
     if not as_json:
-        _show(contents, epsilon, out)
+        _show(contents, outcomes, epsilon, out)
         return
     print_json(
         {
@@ -124,18 +135,7 @@ def demo(
             "design": made.best.name,
             "fingerprint": made.design.fingerprint,
             "clusters": [list(cluster.attributes) for cluster in clustered.clusters],
-            "outcomes": [
-                {
-                    "method": outcome.name,
-                    "predicted": outcome.predicted and outcome.predicted.error,
-                    "typical": outcome.typical,
-                    "predicted_worst": outcome.predicted and outcome.predicted.worst,
-                    "worst": outcome.worst,
-                    "median_of_groups": outcome.median,
-                    "worst_of_groups": outcome.largest,
-                }
-                for outcome in contents.outcomes
-            ],
+            "outcomes": outcomes,
             "queries": [
                 {
                     "words": asked.words,
@@ -231,22 +231,27 @@ def _steps(made: Plan, found: Estimate, clustered: Design) -> list[str]:
     ]
 
 
-def _show(contents: Contents, epsilon: float, out: Path) -> None:
+def _show(contents: Contents, outcomes: list[dict[str, Any]], epsilon: float, out: Path) -> None:
     from mdrr.plots.style import percent
     from mdrr.privacy import in_words
 
     for at, said in enumerate(contents.story, 1):
         print_text(f"{at}. {said}")
-    rows = []
-    for each in contents.outcomes:
-        foreseen = (each.predicted.error, each.predicted.worst) if each.predicted else (None, None)
-        errors = (foreseen[0], each.typical, foreseen[1], each.worst)
-        cells = ["–" if error is None else percent(error) for error in errors]
-        median = "–" if each.median is None else f"{each.median:.0f}"
-        largest = "–" if each.largest is None else f"{each.largest:+.0f}"
-        rows.append([each.name, *cells, median, largest])
-    heads = ["typical: predicted", "found", "worst table: predicted", "found"]
-    heads = ["design, method", *heads, "groups: median", "worst"]
+    heads = ["design, method", "typical: predicted", "found", "worst table: predicted", "found"]
+    heads += ["groups: median", "worst"]
+    shows: list[Callable[[Any], str]] = [
+        str,
+        percent,
+        percent,
+        percent,
+        percent,
+        "{:.0f}".format,
+        "{:+.0f}".format,
+    ]
+    rows = [
+        ["–" if x is None else show(x) for show, x in zip(shows, each.values(), strict=True)]
+        for each in outcomes
+    ]
     print_text("")
     print_table(heads, rows, title=f"Errors in %, all at ε = {epsilon:g}")
     print_text(

@@ -74,3 +74,39 @@ TrueData = Annotated[
         help="The files hold true answers; the output is not private (simulation only).",
     ),
 ]
+
+# Surveys in a database.
+SurveyName = Annotated[
+    str, Argument(metavar="SURVEY", help="The frozen survey (JSON), or the survey's id.")
+]
+Database = Annotated[
+    str,
+    Option(
+        "--database",
+        envvar="MDRR_DATABASE",
+        help="Where answers are kept: sqlite:///FILE, or postgresql://USER@HOST/NAME.",
+    ),
+]
+Url = Annotated[str, Option("--url", help="The address under which people reach the server.")]
+LOCAL_DATABASE = "sqlite:///mdrr.db"
+LOCAL_URL = "http://127.0.0.1:8000"
+
+# Secure sums.
+Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
+PlainHttp = Annotated[
+    bool,
+    Option("--plain-http", help="Take http:// to another machine too; others see who takes part."),
+]
+RunUrl = Annotated[
+    str,
+    Option("--relay", help="Address of the batch or group, as 'mdrr securesum relay' prints it."),
+]
+OrganiserId = Annotated[
+    str, Option("--organiser", help="The organiser's id, which you got from someone you trust.")
+]
+PairEpsilon = Annotated[
+    float | None,
+    Option(
+        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
+    ),
+]

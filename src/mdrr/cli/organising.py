@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from mdrr.cli.options import AsJson
+from mdrr.cli.options import AsJson, PairEpsilon, Patience, PlainHttp, RunUrl
 from mdrr.cli.screen import print_answer, print_json, print_table, print_text, step
 from mdrr.errors import ProtocolError
 
@@ -27,24 +27,6 @@ if TYPE_CHECKING:
     from mdrr.securesum.transport.remote import RemotePost
     from mdrr.securesum.ways import Assessment
 
-Patience = Annotated[float, Option(help="Seconds to wait for others before giving up.")]
-PlainHttp = Annotated[
-    bool,
-    Option("--plain-http", help="Take http:// to another machine too; others see who takes part."),
-]
-RunUrl = Annotated[
-    str,
-    Option("--relay", help="Address of the batch or group, as 'mdrr securesum relay' prints it."),
-]
-OrganiserId = Annotated[
-    str, Option("--organiser", help="The organiser's id, which you got from someone you trust.")
-]
-PairEpsilon = Annotated[
-    float | None,
-    Option(
-        "--epsilon", "-e", help="Randomize every pair, spending this in all. Default: exact tables."
-    ),
-]
 Invited = Annotated[int, Option(help="How many people to invite.")]
 OrganiserKey = Annotated[
     Path, Option(help="File of the organiser's keys; it is made if there is none.")
@@ -81,35 +63,6 @@ def batch(
     purpose: Purpose = "",
 ) -> None:
     """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
-    _sign(invite, offer, key, out, survey, epsilon, minimum, closes, purpose)
-
-
-def group(
-    invite: Invited,
-    key: OrganiserKey,
-    out: NewFolder,
-    survey: SurveyName = "adult",
-    epsilon: PairEpsilon = None,
-    minimum: MinimumOfInvited = None,
-    closes: Closes = None,
-    purpose: Purpose = "",
-) -> None:
-    """Sign what a small group is asked, without a network, and make its invitations."""
-    _sign(invite, (), key, out, survey, epsilon, minimum, closes, purpose)
-
-
-def _sign(
-    invite: int,
-    offers: Sequence[Path],
-    key: Path,
-    out: Path,
-    survey: str,
-    epsilon: float | None,
-    minimum: int | None,
-    closes: str | None,
-    purpose: str,
-) -> None:
-    """Sign a batch, or the terms of a group if nobody offers to aggregate; write its folder."""
     from mdrr.securesum.ask import read_domain
     from mdrr.securesum.folder import make_batch, make_group
     from mdrr.securesum.message import Message
@@ -124,14 +77,14 @@ def _sign(
     asked, source = read_domain(survey), SystemSource()
     question = Question(asked) if epsilon is None else randomized_in_all(asked, epsilon)
     leader, tokens = load_or_make(key, source), new_tokens(invite)
-    about: dict[str, Any] = {"closes": _closing_time(closes), "minimum": minimum}
-    about["purpose"] = purpose
+    said: dict[str, Any] = {"minimum": minimum, "purpose": purpose}
+    said["closes"] = _closing_time(closes)
     made: Batch | Terms
-    if offers:
-        read = [Message.from_json(path.read_bytes()) for path in offers]
-        made, folder = make_batch(leader, question, read, tokens, source, **about)
+    if offer:
+        offers = [Message.from_json(path.read_bytes()) for path in offer]
+        made, folder = make_batch(leader, question, offers, tokens, source, **said)
     else:
-        made, folder = make_group(leader, question, tokens, source, **about)
+        made, folder = make_group(leader, question, tokens, source, **said)
     invitations = out / "invitations.txt"
     write_atomically(invitations, "".join(f"{one}\n" for one in tokens).encode())
     folder.save(out / "relay")
@@ -139,7 +92,21 @@ def _sign(
     step(f"Give {out / 'relay'} to the relay, and each line of {invitations} to one person.")
     show_aggregators(made)
     step(f"Nothing opens for fewer than {made.minimum} of {made.people}. Closes {made.closing}.")
-    print_json({"batch" if offers else "group": made.digest, "organiser": leader.id})
+    print_json({"batch" if offer else "group": made.digest, "organiser": leader.id})
+
+
+def group(
+    invite: Invited,
+    key: OrganiserKey,
+    out: NewFolder,
+    survey: SurveyName = "adult",
+    epsilon: PairEpsilon = None,
+    minimum: MinimumOfInvited = None,
+    closes: Closes = None,
+    purpose: Purpose = "",
+) -> None:
+    """Sign what a small group is asked, without a network, and make its invitations."""
+    batch(invite, [], key, out, survey, epsilon, minimum, closes, purpose)  # nobody aggregates
 
 
 def show_aggregators(found: Batch | Terms) -> None:

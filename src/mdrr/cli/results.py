@@ -11,27 +11,16 @@ import typer
 from typer import Option
 
 from mdrr.cli import options
-from mdrr.cli.collection import (
-    LOCAL_DATABASE,
-    LOCAL_URL,
-    Database,
-    SurveyName,
-    Url,
-    check_address,
-    opened,
-    read_links,
-    secret_file,
-    survey_id,
-)
+from mdrr.cli.collection import check_address, opened, read_links, secret_file, survey_id
 from mdrr.cli.inputs import SAVED, keep_apart, write_json
 from mdrr.cli.screen import counted, print_answer, print_json, print_table, print_text
 from mdrr.errors import EstimateError, MdrrError
 
 
 def phase(
-    name: SurveyName,
+    name: options.SurveyName,
     people: Annotated[int, Option("--people", help="How many are expected in the main survey.")],
-    database: Database = LOCAL_DATABASE,
+    database: options.Database = options.LOCAL_DATABASE,
     epsilon: Annotated[
         float | None,
         Option("--epsilon", "-e", help="ε of the main survey. Default: that of the pilot."),
@@ -114,8 +103,8 @@ def phase(
 
 
 def close(
-    name: SurveyName,
-    database: Database = LOCAL_DATABASE,
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
     yes: Annotated[
         bool, Option("--yes", "-y", help="Do not ask, even where closing is for good.")
     ] = False,
@@ -148,7 +137,7 @@ def _ask(id: str) -> None:
         raise MdrrError(f"nothing was done; survey {id} is open as before")
 
 
-def reopen(name: SurveyName, database: Database = LOCAL_DATABASE) -> None:
+def reopen(name: options.SurveyName, database: options.Database = options.LOCAL_DATABASE) -> None:
     """Take answers again after a survey was closed."""
     with opened(database) as store:
         store.open(id := survey_id(name))
@@ -156,8 +145,8 @@ def reopen(name: SurveyName, database: Database = LOCAL_DATABASE) -> None:
 
 
 def results(
-    name: SurveyName,
-    database: Database = LOCAL_DATABASE,
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
     method: options.Method = "auto",
     level: options.Level = 0.95,
     number: Annotated[
@@ -208,10 +197,10 @@ def results(
 
 
 def publish(
-    name: SurveyName,
-    database: Database = LOCAL_DATABASE,
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
     method: options.Method = "auto",
-    url: Url = LOCAL_URL,
+    url: options.Url = options.LOCAL_URL,
     open_data: Annotated[
         bool, Option("--open-data", help="Publish the randomized answers too, in random order.")
     ] = False,

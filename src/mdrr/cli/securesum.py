@@ -13,13 +13,8 @@ from typer import Option
 
 from mdrr.cli import guard
 from mdrr.cli.aggregating import aggregate, offer, result
-from mdrr.cli.options import AsJson
+from mdrr.cli.options import AsJson, OrganiserId, PairEpsilon, Patience, PlainHttp, RunUrl
 from mdrr.cli.organising import (
-    OrganiserId,
-    PairEpsilon,
-    Patience,
-    PlainHttp,
-    RunUrl,
     at_relay,
     batch,
     group,

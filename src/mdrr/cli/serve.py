@@ -9,7 +9,8 @@ from typing import Annotated
 
 from typer import Option
 
-from mdrr.cli.collection import LOCAL_DATABASE, Database, link_to, opened
+from mdrr.cli.collection import link_to, opened
+from mdrr.cli.options import LOCAL_DATABASE, Database
 from mdrr.cli.screen import step, take_notes
 from mdrr.errors import MdrrError
 
