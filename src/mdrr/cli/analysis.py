@@ -243,9 +243,7 @@ def report(
         Option(help="The survey file (TOML) or frozen survey (JSON) whose words the page uses."),
     ] = None,
     language: options.Language = None,
-    title: Annotated[
-        str | None, Option(help="The page's heading. Default: the survey's title.")
-    ] = None,
+    title: Annotated[str | None, Option(help="The heading. Default: the survey's title.")] = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Write one HTML page with the results: shares, dependences, counts, privacy."""

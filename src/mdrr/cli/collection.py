@@ -55,15 +55,13 @@ def open_(
     database: options.Database = options.LOCAL_DATABASE,
     url: options.Url = options.LOCAL_URL,
     invitations: Annotated[
-        int | None,
-        Option(metavar="N", help="Make N invitations: each is good for one answer."),
+        int | None, Option(metavar="N", help="Make N invitations: each is good for one answer.")
     ] = None,
     no_invitations: Annotated[
         bool, Option("--no-invitations", help="Let everybody answer who has the link.")
     ] = False,
     blind: Annotated[
-        bool,
-        Option("--blind", help="Invitations that not even the server can match with answers."),
+        bool, Option("--blind", help="Invitations that not even the server can match with answers.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -194,15 +192,11 @@ def page(
     collector: Annotated[str, Option(help="The address of the server that takes the answers.")],
     out: Annotated[Path, Option("--out", "-o", help="A new folder.")],
     database: options.Database = options.LOCAL_DATABASE,
-    url: Annotated[
-        str | None, Option("--url", help="The address under which the folder will be served.")
-    ] = None,
+    url: Annotated[str | None, Option(help="The address at which the folder is served.")] = None,
     links: Annotated[
         Path | None, Option(help="With --url: the file of invitations, to lead to that address.")
     ] = None,
-    links_out: Annotated[
-        Path | None, Option("--links-out", help="With --links: file for the links there.")
-    ] = None,
+    links_out: Annotated[Path | None, Option(help="With --links: file for these links.")] = None,
 ) -> None:
     """Write the respondent page as files, for somebody else than the collector to serve."""
     from mdrr.server.standalone import write_page

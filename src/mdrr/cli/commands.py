@@ -45,7 +45,7 @@ _LISTED = {
     },
     "See it work": {
         "demo.demo": "Plan, simulate and estimate a survey on the Adult data set, beside the "
-        "paper's methods.",
+        "paper's methods."
     },
 }
 COMMANDS = {

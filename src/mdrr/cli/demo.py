@@ -54,17 +54,14 @@ QUERIES: dict[str, Where] = {
 
 
 def demo(
-    out: Annotated[Path, Option("--out", "-o", help="The page to write.")] = Path(
-        "out/report.html"
-    ),
+    out: Annotated[Path, Option("--out", "-o", help="Page to write.")] = Path("out/report.html"),
     epsilon: Budget = 4.0,
     seed: Annotated[
         int | None,
         Option(help="The same seed repeats the simulation. Without one every run is another."),
     ] = None,
     http: Annotated[
-        bool,
-        Option("--http", help="Collect the answers with a real server, one request a person."),
+        bool, Option("--http", help="Collect the answers with a real server, one request a person.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -239,15 +236,7 @@ def _show(contents: Contents, outcomes: list[dict[str, Any]], epsilon: float, ou
         print_text(f"{at}. {said}")
     heads = ["design, method", "typical: predicted", "found", "worst table: predicted", "found"]
     heads += ["groups: median", "worst"]
-    shows: list[Callable[[Any], str]] = [
-        str,
-        percent,
-        percent,
-        percent,
-        percent,
-        "{:.0f}".format,
-        "{:+.0f}".format,
-    ]
+    shows: list[Any] = [str, *[percent] * 4, "{:.0f}".format, "{:+.0f}".format]
     rows = [
         ["–" if x is None else show(x) for show, x in zip(shows, each.values(), strict=True)]
         for each in outcomes

@@ -195,14 +195,10 @@ def cluster(
         ),
     ],
     max_cells: Annotated[
-        list[int],
-        Option("--max-cells", help="T_v: most combinations a cluster may have; repeatable."),
+        list[int], Option(help="T_v: most combinations a cluster may have; repeatable.")
     ],
     min_dependence: Annotated[
-        list[float],
-        Option(
-            "--min-dependence", help="T_d: least dependence of attributes to merge; repeatable."
-        ),
+        list[float], Option(help="T_d: least dependence of attributes to merge; repeatable.")
     ],
     design: options.MaybeDesignFile = None,
     survey: options.SurveyFile = None,

@@ -49,9 +49,7 @@ def design(
     ] = None,
     p: P = None,
     epsilon: Epsilon = None,
-    clusters: Annotated[
-        str | None, Option(help="Attributes reported together, as in 'a+b,c'.")
-    ] = None,
+    clusters: Annotated[str | None, Option(help="What is reported together: 'a+b,c'.")] = None,
     size: Annotated[
         int | None, Option(help="For sampled: how many attributes each person is asked.")
     ] = None,

@@ -33,9 +33,7 @@ DraftFile = Annotated[Path, Argument(help="The survey file (TOML).")]
 def init(
     people: Annotated[Path, Argument(help="People (CSV or TSV): a column per question.")],
     out: Out,
-    title: Annotated[
-        str | None, Option(help="The survey's title. Default: the file's name.")
-    ] = None,
+    title: Annotated[str | None, Option(help="Its title. Default: the file's name.")] = None,
     force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Draft a survey file from the columns of a table and their types."""
@@ -110,10 +108,7 @@ def check(
         raise typer.Exit(1)
 
 
-def preview(
-    survey: DraftFile,
-    language: Language = None,
-) -> None:
+def preview(survey: DraftFile, language: Language = None) -> None:
     """Show the survey as people would read it, and what its design is expected to do."""
     read = load_survey(survey)
     shown = read if language is None else read.spoken(language)

@@ -85,7 +85,7 @@ def tally(
         Literal["local", "spark"],
         Option(
             help="What counts: this machine, or Apache Spark, which reads Parquet and CSV, also "
-            "folders and addresses such as s3a://…",
+            "folders and addresses such as s3a://…"
         ),
     ] = "local",
     as_json: AsJson = False,

@@ -26,15 +26,13 @@ def phase(
         Option("--epsilon", "-e", help="ε of the main survey. Default: that of the pilot."),
     ] = None,
     clusters: Annotated[
-        int | None,
-        Option("--clusters", metavar="CELLS", help="RR-Clusters of at most so many combinations."),
+        int | None, Option(metavar="CELLS", help="RR-Clusters of at most so many combinations.")
     ] = None,
     min_dependence: Annotated[
         float, Option(help="With --clusters: the least dependence of attributes to join.")
     ] = 0.1,
     links: Annotated[
-        Path | None,
-        Option(help="The file of all invitations, for their links to the main survey."),
+        Path | None, Option(help="The file of all invitations, for their links to the main survey.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="File for these links.")] = None,
     different_people: Annotated[
@@ -86,20 +84,21 @@ def phase(
             write([replace(each, fingerprint=made.fingerprint) for each in old])
     first, second = pilot.design.epsilon, made.epsilon
     fields = {"id": held.id, "pilot": tally.n, "fingerprint": made.fingerprint}
-    if as_json:
-        print_json({**fields, "epsilon_pilot": first, "epsilon_main": second})
-        return
-    print_text(f"The pilot had {counted(tally.n, 'answer')}. The main survey has begun.")
-    print_text(f"ε₁ = {first:.4f} for people of the pilot, ε₂ = {second:.4f} for the others.")
+    fields |= {"epsilon_pilot": first, "epsilon_main": second}
     once = "An invitation is good for one answer, in whichever phase, so nobody spends both."
-    print_text(once if invited else "Nobody may be asked in both phases.")
-    print_text(f"Fingerprint of the main survey: {made.fingerprint}.")
-    print_text("Links to the pilot no longer work.")
+    text = (
+        f"The pilot had {counted(tally.n, 'answer')}. The main survey has begun.\n"
+        f"ε₁ = {first:.4f} for people of the pilot, ε₂ = {second:.4f} for the others.\n"
+        f"{once if invited else 'Nobody may be asked in both phases.'}\n"
+        f"Fingerprint of the main survey: {made.fingerprint}.\n"
+        "Links to the pilot no longer work."
+    )
     if out is not None:
-        print_text(
-            f"Wrote {out}. Send everybody the new link: nobody can know who has answered, and "
+        text += (
+            f"\nWrote {out}. Send everybody the new link: nobody can know who has answered, and "
             "whoever did is told that the invitation was used."
         )
+    print_answer(fields, text, as_json=as_json)
 
 
 def close(
@@ -150,8 +149,7 @@ def results(
     method: options.Method = "auto",
     level: options.Level = 0.95,
     number: Annotated[
-        int | None,
-        Option("--phase", help="Only this phase. Default: both phases together."),
+        int | None, Option("--phase", help="Only this phase. Default: both phases together.")
     ] = None,
     out: options.MaybeOut = None,
     as_json: options.AsJson = False,

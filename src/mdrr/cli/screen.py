@@ -37,11 +37,7 @@ def print_answer(fields: Any, text: str, *, as_json: bool) -> None:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    title: str = "",
-    *,
-    labels: int = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", *, labels: int = 1
 ) -> None:
     """Print rows under headings, numbers to the right.
 

@@ -288,10 +288,7 @@ securesum, EXAMPLES = guard.group(
         "aggregate": (aggregate, f"{_BATCH} --state agg1"),
         "result": (result, f"{_BATCH} --state me"),
         "group": (group, "--survey adult --invite 12 --key organiser.key --out group"),
-        "organise": (
-            organise,
-            f"{_RELAY} --key organiser.key --invitations group/invitations.txt",
-        ),
+        "organise": (organise, f"{_RELAY} --key organiser.key --invitations group/invitations.txt"),
         "party": (party, f"{_BATCH} --invitation TOKEN --record me.json --state me"),
     },
 )

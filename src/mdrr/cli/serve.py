@@ -31,9 +31,7 @@ def serve(
             "is removed at the end.",
         ),
     ] = False,
-    n: Annotated[
-        int, Option("--n", "-n", min=1, help="With --demo: how many people answer.")
-    ] = 3000,
+    n: Annotated[int, Option("--n", "-n", min=1, help="With --demo: how many answer.")] = 3000,
     log: Annotated[
         bool,
         Option(
