@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.cli import COMMANDS
+from mdrr.cli.commands import COMMANDS
 from mdrr.frozen import FrozenSurvey
 from tests.cli.run import done
 from tests.server.cases import running

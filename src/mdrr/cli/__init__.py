@@ -12,8 +12,6 @@ import signal
 import sys
 from typing import Any
 
-from mdrr.cli.commands import COMMANDS as COMMANDS
-
 
 def make_app() -> Any:
     """The whole command line as a Typer app."""

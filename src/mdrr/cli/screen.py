@@ -44,10 +44,12 @@ def print_table(
     A table too wide for the screen is cut between columns. Each part repeats the first ones, so
     many as `labels` says.
     """
+    from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
 
-    console, listed = _console(), [list(row) for row in rows]
+    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+    listed = [list(row) for row in rows]
     texts = [[_text(value) for value in column] for column in zip(columns, *listed, strict=True)]
     sizes = [[Measurement.get(console, console.options, each) for each in some] for some in texts]
     longest = max(1, console.width // (labels + 1) - 4)  # so that one more column has room
@@ -77,7 +79,7 @@ def print_table(
 
 def print_text(text: str) -> None:
     """Print a line for people to read."""
-    _console().print(_text(text), soft_wrap=True)
+    print(printable(text))
 
 
 def few(things: Sequence[T], most: int, show: Callable[[T], str] = str) -> str:
@@ -131,12 +133,6 @@ def progress(label: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(task, completed=share)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
 def _text(value: object) -> Any:
