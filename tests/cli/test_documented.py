@@ -37,9 +37,7 @@ def test_a_command_without_a_section_or_an_example_is_found():
     assert undocumented(["new"], {"new": "Does something."}) == ["new"]
 
 
-@pytest.mark.parametrize(
-    ("name", "line"), [(name, line) for name, (_, _, line) in COMMANDS.items()]
-)
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, (_, line) in COMMANDS.items()])
 def test_the_list_of_commands_says_what_each_says_first(name, line):
     about = " ".join(done(f"{name} --help").partition("\n\n")[2].split())
     assert about.startswith(line)
