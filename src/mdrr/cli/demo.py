@@ -241,7 +241,7 @@ def _show(contents: Contents, outcomes: list[dict[str, Any]], epsilon: float, ou
         ["–" if x is None else show(x) for show, x in zip(shows, each.values(), strict=True)]
         for each in outcomes
     ]
-    print_text("")
+    print()
     print_table(heads, rows, title=f"Errors in %, all at ε = {epsilon:g}")
     print_text(
         "A typical count holds a tenth of the combinations of one or two attributes; its error is "
@@ -250,7 +250,7 @@ def _show(contents: Contents, outcomes: list[dict[str, Any]], epsilon: float, ou
     )
     for warning in contents.warnings:
         print_text(f"Warning: {warning}")
-    print_text("")
+    print()
     counted = [
         [
             asked.words,

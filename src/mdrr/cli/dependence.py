@@ -262,8 +262,7 @@ def cluster(
             pairs = "; ".join(" and ".join(pair) for pair in choice["unclear"])
             print_text(f"Merged, but cannot be told from independent: {pairs}.")
     print_text(_cost(learnt.spent, None if made is None else made.epsilon))
-    if done is not None:
-        print_text(done)
+    print_text(done)
 
 
 def _cost(before: float | None, now: float | None) -> str:

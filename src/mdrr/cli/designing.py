@@ -14,7 +14,7 @@ from mdrr.cli.inputs import (
     check_ending,
     keep_apart,
     kind_of,
-    load_domain,
+    load_design,
     load_survey,
     publish,
     read_groups,
@@ -97,8 +97,7 @@ def design(
     if len(rows) > _MOST_ROWS:
         print_text(f"… and {len(rows) - _MOST_ROWS:,} more")
     print_text(f"One person spends ε = {made.epsilon:.4f}. Fingerprint {made.fingerprint[:12]}…")
-    if made.outside:
-        print_text(made.outside)
+    print_text(made.outside)
     if done is None:
         note("Nothing was written. Publish the design with -o design.json")
     else:
@@ -178,8 +177,8 @@ def plan(
     check_ending(chart, ".svg", "the chart is SVG")
     check_ending(page, ".html", "the page is HTML")
     known = None if dependences is None else load_learnt(dependences).found
-    designed = kind_of(survey) == "a design"
-    domain = load_domain(None, survey) if designed else load_domain(survey, None)
+    is_design = kind_of(survey) == "a design"
+    domain = load_design(survey).domain if is_design else load_survey(survey).domain
     whole = ("both", "pairs", "singles")
     tables = workload if workload in whole else read_groups(workload, domain.names)
     if tables == ((workload,),) and workload not in domain.names:
@@ -239,8 +238,7 @@ def plan(
         f"equally frequent. {found.ranking} one forged report: the most people it can add to a "
         "combination."
     )
-    if found.design.outside:
-        print_text(found.design.outside)
+    print_text(found.design.outside)
     if found.best.predicted.guess > GUESSWORK:
         print_text(GUESSED)
     if done is not None:

@@ -120,7 +120,7 @@ def preview(survey: DraftFile, language: Language = None) -> None:
         print_text(f"{number} of {len(shown.questions)}. {question.text}{public}")
         for label in question.answers:
             print_text(f"   ( ) {label}")
-        print_text("")
+        print()
     if shown.consent:
         print_text(f"[ ] {shown.consent}\n")
     if read.settings is None:
@@ -186,8 +186,7 @@ def say_design(design: Design, people: int | None) -> None:
     from mdrr.privacy import in_words
 
     print_text(f"One person spends ε = {design.epsilon:.4f} at most.")
-    if design.outside:
-        print_text(design.outside)
+    print_text(design.outside)
     found: dict[str, Any] = predictions(design, people)
     if not found:
         print_text("Say people = … under [design] to have the error predicted.")

@@ -262,7 +262,6 @@ def show_assessment(found: Assessment, clusters: Sequence[Sequence[str]]) -> Non
         values = [["–"] * len(names) for _ in names]
     rows = [[name, *row] for name, row in zip(names, values, strict=True)]
     print_table(["", *names], rows, f"Dependences of {found.people} people")
-    if found.caution:
-        print_text(found.caution)
+    print_text(found.caution)
     print_text("Clusters: " + "; ".join(" + ".join(one) for one in clusters))
     print_text(str(found.privacy))

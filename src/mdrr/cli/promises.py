@@ -119,8 +119,7 @@ def theory(
     shown = [["∞" if row[key] is None else row[key] for key in keys] for row in rows]
     print_table(heads, shown, title=f"Errors that are not exceeded with probability {level:.0%}")
     print_text("one forged report: the most people by which it can move an estimated count.")
-    if made.outside:
-        print_text(made.outside)
+    print_text(made.outside)
     if both is not None:
         print_text(
             f"At the same ε, relative error of the worst attribute: RR-Independent "

@@ -186,8 +186,7 @@ def results(
         f"{counted(found.n, 'answer')}, method {found.method}, {level:.0%} intervals, ε = "
         f"{design.epsilon:.4f} at most. 'as sent' are the randomized answers."
     )
-    if design.outside:
-        print_text(design.outside)
+    print_text(design.outside)
     if fewer and number in (None, held.number):
         print_text(f"Answers: {fewer}")
     if out is not None:

@@ -77,9 +77,10 @@ def print_table(
         console.print(table)
 
 
-def print_text(text: str) -> None:
-    """Print a line for people to read."""
-    print(printable(text))
+def print_text(text: str | None) -> None:
+    """Print what people read, if there is anything to say."""
+    if text:
+        print(printable(text))
 
 
 def few(things: Sequence[T], most: int, show: Callable[[T], str] = str) -> str:
@@ -105,9 +106,10 @@ def printable(text: str) -> str:
 _notes: list[str] = []
 
 
-def note(text: str) -> None:
-    """Say something beside the answer, on stderr, once the command has succeeded."""
-    _notes.append(text)
+def note(text: str | None) -> None:
+    """Say something, if anything, beside the answer: on stderr, once the command has succeeded."""
+    if text:
+        _notes.append(text)
 
 
 def take_notes() -> list[str]:

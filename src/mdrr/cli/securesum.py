@@ -90,7 +90,7 @@ def demo(
     totals = np.asarray(answer["totals"], np.int64)
     if not question.matrices and not np.array_equal(totals, question.sums(codes)):
         raise AssertionError("the opened totals are not those of the records")
-    note(answer["note"] or "")
+    note(answer["note"])
     found = assess(question, totals, answer["n"])
     clusters = found.cluster(max_cells=max_cells, min_dependence=min_dependence)
     if not as_json:
