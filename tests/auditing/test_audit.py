@@ -13,7 +13,7 @@ import pytest
 import mdrr
 from mdrr.auditing import RANDOMIZERS, Check, audit, origin, planted
 from mdrr.auditing.platforms import in_node
-from mdrr.cli.audit import _NAMES
+from mdrr.cli.promises import _RANDOMIZERS
 from mdrr.errors import MdrrError
 from mdrr.protocols import independent
 from tests.cases import domain_of
@@ -220,4 +220,4 @@ def test_the_certificate_of_a_fault_shows_it(tmp_path, monkeypatch):
 
 
 def test_the_command_knows_the_same_randomizers():
-    assert RANDOMIZERS == _NAMES
+    assert RANDOMIZERS == _RANDOMIZERS

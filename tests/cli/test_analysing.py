@@ -96,7 +96,7 @@ def test_tables_go_into_files(library):
         ("--table smokes,smokes", "named twice"),
         ("--method magic", "'magic' is not one of 'auto', 'product'"),
         ("--method product --projection magic", "'magic'"),
-        ("--projection clip", "'auto' takes no --projection"),
+        ("--projection clip", "'auto' has no option 'projection'"),
         (
             "--option sweeps=3",
             "'auto' has no option 'sweeps'. Known: classes (a whole number), seed (a whole number)",

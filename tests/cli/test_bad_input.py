@@ -230,7 +230,7 @@ def test_tables_and_methods_are_checked_before_anything_is_read(folder):
         ("design design.json --p 0.5", "design.json is a design, and a survey file is needed"),
         ("design people.csv --p 0.5", "table of people or reports, and a survey file is needed"),
         ("plan tally.json --n 9 --epsilon 1", "tally.json is a tally, and a survey file is needed"),
-        ("query tally.json -d tally.json insured", "tally.json is a tally, and --design needs a"),
+        ("query tally.json -d tally.json insured", "no file is both reports and design"),
         ("cluster dep.json --max-cells 9 --min-dependence 0.1", "--design to say what was asked"),
     ],
 )

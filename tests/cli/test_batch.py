@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mdrr.cli.opened import opened_fields
+from mdrr.cli.organising import opened_fields
 from mdrr.domain import Attribute, Domain
 from mdrr.securesum.batch import Batch, make_batch, read_offer
 from mdrr.securesum.inputs import load_or_make

@@ -152,8 +152,12 @@ def test_answers_that_end_early_send_nothing(folder):
 
 def test_a_design_or_survey_that_is_not_the_published_one_asks_nothing(folder, design):
     Path("changed.json").write_text(json.dumps(design | {"fingerprint": "0" * 64}))
-    assert "changed.json: the design is not as published" in refusal("respond -d changed.json")
-    assert "survey.toml: not a design" in refusal("respond -d survey.toml")
+    said = refusal("respond -d changed.json")
+    assert said.startswith("changed.json: the design says its fingerprint is 000000000000…")
+    assert said.endswith("it was changed after it was published")
+    assert "survey.toml is a survey file, and a design is needed" in refusal(
+        "respond -d survey.toml"
+    )
     Path("other.toml").write_text(
         Path("survey.toml").read_text().replace('"yes"]', '"Yes"]').replace("yes =", "Yes =")
     )
@@ -208,9 +212,9 @@ def test_what_is_no_design_is_called_what_it_is(folder, given, kind):
     Path("me.json").write_text(json.dumps(report))
     said = refusal(f"tally people.csv -d {given} -o t.json")
     assert f"{given} is {kind}, and a design is needed here. 'mdrr design SURVEY" in said
-    assert f"{given}: " in refusal(f"respond -d {given}")
+    assert f"{given} is {kind}, and a design is needed" in refusal(f"respond -d {given}")
     said = refusal("tally design.json -d design.json -o t.json")
-    assert said == "design.json is a design, and is named as reports too. Name the reports"
+    assert said.startswith("design.json is named twice. Name each file once: no file is both ")
     Path("copy.json").write_bytes(Path("design.json").read_bytes())
     said = refusal("tally copy.json -d design.json -o t.json")
     assert said.startswith("copy.json is a design, and a tally is needed here. 'mdrr tally")

@@ -229,7 +229,7 @@ def test_a_crowd_with_blind_invitations(frozen):
 def test_at_a_terminal_closing_for_good_is_asked_for(frozen, monkeypatch, said, state):
     opened("--invitations", 1, "--blind")
     monkeypatch.setattr(
-        "mdrr.cli.close.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+        "mdrr.cli.results.sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
     )
     asked = run("survey close survey.json", stdin=f"{said}\n")
     assert "Closing it destroys their key" in asked.stderr
@@ -246,6 +246,9 @@ def test_a_crowd_uses_each_invitation_once(frozen):
         first = Path("links.txt").read_text().split()[0]
         bare = Link(url, frozen.id, frozen.design.fingerprint)
         assert "--invitations FILE" in refusal("crowd", bare, "--data", "people.csv")
+        Path("none.txt").touch()
+        said = refusal("crowd", bare, "--data", "people.csv", "--invitations", "none.txt")
+        assert said == "none.txt holds no links. Name the file of the invitations"
         other = Link(url, "otherone", frozen.design.fingerprint)
         assert "Check the link, its port too" in refusal("crowd", other, "--data", "people.csv")
         words = ("crowd", first, "--data", "people.csv", "--invitations", "links.txt")
@@ -269,6 +272,10 @@ def test_a_pilot_leads_to_the_main_survey_and_nobody_is_in_both(frozen):
         Path("pilot.txt").write_text("\n".join(links[:300]))
         done("crowd", links[0], "--data", "people.csv", "--invitations", "pilot.txt")
         Path("all.txt").write_text(text)
+        Path("cut.txt").write_text(f"{links[0]}\nhttps://cut", encoding="utf-8")
+        cut = "survey phase survey.json --people 5000 --links cut.txt -o main.txt"
+        assert "cut.txt, line 2: this is no link to a survey" in refusal(cut)
+        assert answer("survey status survey.json")["phase"] == 1
         made = answer("survey phase survey.json --people 5000 --links all.txt -o main.txt")
         assert made["pilot"] == 300
         assert made["epsilon_main"] <= made["epsilon_pilot"] == frozen.design.epsilon

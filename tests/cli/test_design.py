@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.cli.design import settings
+from mdrr.cli.designing import settings
 from mdrr.design import Design
 from mdrr.protocols import clustered, independent, joint, sampled
 from mdrr.survey import Settings

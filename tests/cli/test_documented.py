@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from mdrr.cli import COMMANDS
+from mdrr.cli.commands import COMMANDS
 from mdrr.frozen import FrozenSurvey
 from tests.cli.run import done
 from tests.server.cases import running
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-NAMES = [name for name, *_ in COMMANDS]
+NAMES = list(COMMANDS)
 SECTIONS = dict(re.findall(r"^## mdrr ([\w-]+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 
 
@@ -37,7 +37,7 @@ def test_a_command_without_a_section_or_an_example_is_found():
     assert undocumented(["new"], {"new": "Does something."}) == ["new"]
 
 
-@pytest.mark.parametrize(("name", "line"), [(name, line) for name, _, line in COMMANDS])
+@pytest.mark.parametrize(("name", "line"), [(name, line) for name, (_, line) in COMMANDS.items()])
 def test_the_list_of_commands_says_what_each_says_first(name, line):
     about = " ".join(done(f"{name} --help").partition("\n\n")[2].split())
     assert about.startswith(line)
@@ -46,10 +46,11 @@ def test_the_list_of_commands_says_what_each_says_first(name, line):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_help_shows_the_example_that_the_documentation_shows(name):
-    module = import_module(f"mdrr.cli.{name}")
-    group = getattr(module, "EXAMPLES", {"": module.EXAMPLE})
-    for command, shown in group.items():
-        words = f"{name} {command}".strip()
+    module = import_module(f"mdrr.cli.{COMMANDS[name][0]}")
+    examples = {f"{name} {command}": shown for command, shown in module.EXAMPLES.items()}
+    if name in module.EXAMPLES:
+        examples = {name: module.EXAMPLES[name]}
+    for words, shown in examples.items():
         assert shown.startswith(f"mdrr {words} ")
         assert shown in SECTIONS[name]
         assert f"Example: {shown}" in " ".join(done(f"{words} --help").split())

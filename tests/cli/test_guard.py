@@ -61,7 +61,7 @@ try:
     main()
 except SystemExit as stop:
     assert stop.code == 0
-loaded = [name for name in {(*HEAVY, "mdrr.cli.tally")!r} if name in sys.modules]
+loaded = [name for name in {(*HEAVY, "mdrr.cli.reports")!r} if name in sys.modules]
 assert not loaded, loaded
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -86,6 +86,24 @@ def test_without_the_extra_the_program_says_how_to_get_it(tmp_path):
     done = program("--help", env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr == "mdrr: typer is not installed. Run: pip install 'mdrr[cli]'\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "command"),
+    [
+        ("httpx", "respond http://127.0.0.1:9/s/abcdefgh#design=0"),
+        ("sqlalchemy", "survey status abcdefgh"),
+        ("fastapi", "serve --port 0"),
+    ],
+)
+def test_without_what_a_command_needs_it_says_how_to_get_it(
+    monkeypatch, tmp_path, package, command
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError(name={package!r})")
+    done = program(*command.split(), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert done.stderr == f"mdrr: {package} is not installed. Run: pip install 'mdrr[server]'\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")

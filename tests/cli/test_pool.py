@@ -53,7 +53,7 @@ def test_wrong_numbers_and_designs_are_refused(surveys):
     assert "two surveys or more" in refusal(one)
     crossed = POOL.replace("-d pilot.json -d main.json", "-d main.json -d pilot.json")
     assert refusal(crossed)
-    assert "Nothing was written" in refusal(POOL.replace("all.json", "pilot.json"))
+    assert "written over" in refusal(POOL.replace("all.json", "pilot.json"))
     assert "written over" in refusal(POOL.replace("--pooled pooled.json", "--pooled main.json"))
     assert "written twice" in refusal(POOL.replace("all.json", "pooled.json"))
     twice = POOL.replace("main.parquet", "pilot.parquet")

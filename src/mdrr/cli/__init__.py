@@ -1,9 +1,9 @@
 """The command line: parse, call, print.
 
-The command `mdrr x` is the function `x` of `mdrr/cli/x.py` (or a Typer app of that name, for a
-group of commands), with an `EXAMPLE` beside it. To add one, write that file and give it a line in
-`commands.py` and a section in docs/cli.md. A command is loaded when it is asked for, and imports
-what it computes with when it runs, so that help appears at once.
+A line in `commands.py` is a command: a function, or a Typer app for a group of commands, in a
+module of this folder, which also has its example in `EXAMPLES`. To add one, write that function,
+and give it a line there and a section in docs/cli.md. `mdrr --help` prints the list and loads no
+module. A command imports what it computes with when it runs, so that its help appears at once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import signal
 import sys
 from typing import Any
-
-from mdrr.cli.commands import COMMANDS as COMMANDS
 
 
 def make_app() -> Any:

@@ -1,10 +1,10 @@
-"""`mdrr survey open`, `invite`, `owner`, `status`: a survey in a database."""
+"""`mdrr survey open`, `invite`, `owner`, `status`, `page`: a survey that people answer."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,28 +22,10 @@ if TYPE_CHECKING:
     from mdrr.server.held import Held
     from mdrr.server.store import Store
 
-SurveyName = Annotated[
-    str, Argument(metavar="SURVEY", help="The frozen survey (JSON), or the survey's id.")
-]
-Database = Annotated[
-    str,
-    Option(
-        "--database",
-        envvar="MDRR_DATABASE",
-        help="Where answers are kept: sqlite:///FILE, or postgresql://USER@HOST/NAME.",
-    ),
-]
-Url = Annotated[str, Option("--url", help="The address under which people reach the server.")]
-LOCAL_DATABASE = "sqlite:///mdrr.db"
-LOCAL_URL = "http://127.0.0.1:8000"
-
 
 @contextmanager
 def opened(database: str, *, new: bool = False) -> Iterator[Store]:
     """The database, and its connections given back; with `new` it is made if there is none."""
-    from mdrr.columns import require
-
-    require("sqlalchemy", "server")
     from mdrr.server.schema import database_file, masked
     from mdrr.server.store import Store
 
@@ -70,18 +52,16 @@ def survey_id(name: str) -> str:
 
 def open_(
     frozen: Annotated[Path, Argument(metavar="SURVEY", help="The frozen survey (JSON).")],
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
     invitations: Annotated[
-        int | None,
-        Option(metavar="N", help="Make N invitations: each is good for one answer."),
+        int | None, Option(metavar="N", help="Make N invitations: each is good for one answer.")
     ] = None,
     no_invitations: Annotated[
         bool, Option("--no-invitations", help="Let everybody answer who has the link.")
     ] = False,
     blind: Annotated[
-        bool,
-        Option("--blind", help="Invitations that not even the server can match with answers."),
+        bool, Option("--blind", help="Invitations that not even the server can match with answers.")
     ] = False,
     out: Annotated[
         Path | None,
@@ -90,6 +70,11 @@ def open_(
     as_json: options.AsJson = False,
 ) -> None:
     """Take answers. Prints the owner's token, once, and writes the invitations to a file."""
+    from mdrr.collector import Link, dashboard
+    from mdrr.frozen import shortfall
+    from mdrr.server.blind import key_hash, new_signing_key, verifying_key
+    from mdrr.server.held import new_tokens
+
     if no_invitations == (invitations is not None):
         raise MdrrError(
             "say how people are invited: --invitations N for one answer each, or --no-invitations, "
@@ -100,11 +85,6 @@ def open_(
     base, held = check_address(url), load_frozen(frozen)
     file = out or Path("invitations.txt")
     with opened(database, new=True) as store:
-        from mdrr.collector import Link, dashboard
-        from mdrr.frozen import shortfall
-        from mdrr.server.blind import key_hash, new_signing_key, verifying_key
-        from mdrr.server.held import new_tokens
-
         tokens = [] if invitations is None else new_tokens(invitations)
         if store.survey(held.id) is not None:
             raise MdrrError(
@@ -115,8 +95,8 @@ def open_(
         key = new_signing_key() if blind else None
         promised = None if key is None else key_hash(verifying_key(key))
         link = Link(base, held.id, held.phases[0].fingerprint, key=promised, words=held.words)
-        with secret_file(file, wanted=bool(tokens)) as write:
-            write(links_of(link, tokens))
+        with secret_file(file if tokens else None) as write:
+            write([replace(link, invitation=each) for each in tokens])
             token = store.create(
                 held,
                 invitations="none" if no_invitations else "blind" if blind else "required",
@@ -147,9 +127,9 @@ def open_(
 
 
 def owner(
-    name: SurveyName,
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
     as_json: options.AsJson = False,
 ) -> None:
     """Make a new owner's token, if the link to the dashboard is lost; the old one ends."""
@@ -164,7 +144,9 @@ def owner(
 
 
 def status(
-    name: SurveyName, database: Database = LOCAL_DATABASE, as_json: options.AsJson = False
+    name: options.SurveyName,
+    database: options.Database = options.LOCAL_DATABASE,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say how a survey stands: state, answers, invitations, ε."""
     from mdrr.frozen import shortfall
@@ -190,18 +172,90 @@ def status(
 
 
 def invite(
-    name: SurveyName,
+    name: options.SurveyName,
     count: Annotated[int, Argument(metavar="N", help="How many.")],
     out: options.Out,
-    database: Database = LOCAL_DATABASE,
-    url: Url = LOCAL_URL,
+    database: options.Database = options.LOCAL_DATABASE,
+    url: options.Url = options.LOCAL_URL,
 ) -> None:
     """Make more invitations, and write their links to a file that only you can read."""
     base = check_address(url)
     with opened(database) as store, secret_file(out) as write:
         held = store.need(survey_id(name))
-        write(links_of(link_to(base, held), store.invite(held.id, count)))
+        link = link_to(base, held)
+        write([replace(link, invitation=each) for each in store.invite(held.id, count)])
     print_text(f"Wrote {counted(count, 'link')} to {out}.")
+
+
+def page(
+    name: options.SurveyName,
+    collector: Annotated[str, Option(help="The address of the server that takes the answers.")],
+    out: Annotated[Path, Option("--out", "-o", help="A new folder.")],
+    database: options.Database = options.LOCAL_DATABASE,
+    url: Annotated[str | None, Option(help="The address at which the folder is served.")] = None,
+    links: Annotated[
+        Path | None, Option(help="With --url: the file of invitations, to lead to that address.")
+    ] = None,
+    links_out: Annotated[Path | None, Option(help="With --links: file for these links.")] = None,
+) -> None:
+    """Write the respondent page as files, for somebody else than the collector to serve."""
+    from mdrr.server.standalone import write_page
+
+    if (links is None) != (links_out is None) or (links is not None and url is None):
+        raise MdrrError("--links FILE, --links-out NEWFILE and --url ADDRESS go together")
+    base = None if url is None else check_address(url)
+    id, promised = _promised(name, database)
+    invited = [] if links is None else read_links(links, id)
+    if out.exists():
+        raise MdrrError(f"{out} exists. Name a new folder with -o")
+    with secret_file(links_out) as write:
+        write([f"{base}/index.html#{promised}&invitation={each.invitation}" for each in invited])
+        write_page(out, id, collector.rstrip("/"))
+    print_text(
+        f"Wrote {out}. Whoever serves this folder must be somebody people trust not to change it."
+    )
+    if links_out is not None:
+        print_text(f"Wrote {counted(len(invited), 'link')} to {links_out}, one per person.")
+    else:
+        print_text(
+            f"Links end in index.html#{promised}, and in &invitation=… where people are invited. "
+            "--url with --links writes them."
+        )
+
+
+def read_links(path: Path, id: str, *, invited: bool = True) -> list[Link]:
+    """The links to a survey in a file, which are invitations unless nobody is invited."""
+    from mdrr.collector import CollectorError, Link
+
+    found = []
+    for number, line in enumerate(path.read_text("utf-8").split(), start=1):
+        try:
+            link = Link.parse(line)
+        except CollectorError:
+            raise MdrrError(f"{path}, line {number}: this is no link to a survey") from None
+        if link.survey != id or (invited and link.invitation is None):
+            raise MdrrError(f"{path}, line {number}: this is no invitation to survey {id}")
+        found.append(link)
+    return found
+
+
+def _promised(name: str, database: str) -> tuple[str, str]:
+    """The survey's id and what its links promise: the phase asked now, as the database says.
+
+    A survey that is in no database yet is as its file says.
+    """
+    from mdrr.server.schema import database_file, masked
+
+    id = survey_id(name)
+    file = database_file(database)
+    if file is None or file.exists():
+        with opened(database) as store:
+            if (held := store.survey(id)) is not None:
+                return id, held.link().partition("#")[2]
+    if not Path(name).is_file():
+        raise MdrrError(f"there is no survey {id} in {masked(database)}. Name it with --database")
+    frozen = load_frozen(Path(name))
+    return id, f"design={frozen.design.fingerprint}&words={frozen.words}"
 
 
 def check_address(url: str) -> str:
@@ -209,14 +263,11 @@ def check_address(url: str) -> str:
     from mdrr.collector import CollectorError, Link
 
     base = url.rstrip("/")
-    try:
-        whole = Link.parse(f"{base}/s/a").base == base
-    except CollectorError:
-        whole = False
-    if not whole:
-        meant = f"https://{base}" if "://" not in base else "https://survey.example.org"
-        raise MdrrError(f"--url {url} is no address. Write it as in {meant}")
-    return base
+    with suppress(CollectorError):
+        if Link.parse(f"{base}/s/a").base == base:
+            return base
+    meant = f"https://{base}" if "://" not in base else "https://survey.example.org"
+    raise MdrrError(f"--url {url} is no address. Write it as in {meant}")
 
 
 def _port(base: str) -> str:
@@ -233,15 +284,10 @@ def link_to(base: str, held: Held) -> Link:
     return Link.parse(f"{base}/{held.link()}")
 
 
-def links_of(link: Link, tokens: Sequence[str]) -> list[str]:
-    """One link per invitation."""
-    return [str(replace(link, invitation=token)) for token in tokens]
-
-
 @contextmanager
-def secret_file(path: Path, *, wanted: bool = True) -> Iterator[Any]:
-    """A new file that only its owner can read, removed if what fills it fails."""
-    if not wanted:
+def secret_file(path: Path | None) -> Iterator[Any]:
+    """A new file, if any, that only its owner can read, removed if what fills it fails."""
+    if path is None:
         yield lambda lines: None
         return
     try:
@@ -254,7 +300,7 @@ def secret_file(path: Path, *, wanted: bool = True) -> Iterator[Any]:
         raise MdrrError(f"{path}: there is no folder {str(path.parent)!r}. Make it first") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
 
-        def write(lines: Sequence[str]) -> None:
+        def write(lines: Sequence[object]) -> None:
             file.writelines(f"{line}\n" for line in lines)
             file.flush()
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mdrr.design import Design
     from mdrr.response import Report
 
-EXAMPLE = "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"
+EXAMPLES = {"crowd": "mdrr crowd 'http://127.0.0.1:8000/s/abcdefgh#design=…' --data adult --n 1000"}
 _ATTEMPTS = 8
 _SECONDS = 30.0
 _INVITED = "this survey needs invitations. Name the file of their links with --invitations FILE"
@@ -52,12 +52,15 @@ def crowd(
     as_json: AsJson = False,
 ) -> None:
     """Let simulated people answer a survey over HTTP; their true answers are in a file."""
-    httpx = require("httpx", "server")
+    import httpx
+
     from mdrr.collector import Link, UninvitedError, fetch
 
     links = [Link.parse(url)]
     if invitations is not None:
         links = [Link.parse(line) for line in invitations.read_text(encoding="utf-8").split()]
+    if not links:
+        raise MdrrError(f"{invitations} holds no links. Name the file of the invitations")
     with httpx.Client(timeout=30.0) as client:
         try:
             asked = fetch(links[0], client)
@@ -68,36 +71,26 @@ def crowd(
         n = min(n or len(links), len(links))
     elif asked.invitations != "none":
         raise MdrrError(_INVITED)
-    source = None if seed is None else str(seed)
-    if not as_json:
-        step("A simulation: these people exist only in a file.")
-    made = Crowd.of(people, asked.design, n, seed=source)
-    with progress("Answering", quiet=as_json) as done:
-        sent = made.answer(links, asked, workers=workers, on_progress=done)
+    step("A simulation: these people exist only in a file.")
+    reports = drawn(people, asked.design, n, seed=None if seed is None else str(seed))
+    with progress("Answering") as done:
+        sent = asyncio.run(answer(reports, links, asked, workers, done))
     text = (
-        f"{sent.acknowledged:,} simulated people answered in {sent.seconds:.1f} s, "
-        f"{sent.acknowledged / sent.seconds:,.0f} a second. ε = {asked.design.epsilon:.4f} each."
+        f"{sent.answered:,} simulated people answered in {sent.seconds:.1f} s, "
+        f"{sent.answered / sent.seconds:,.0f} a second. ε = {asked.design.epsilon:.4f} each."
     )
     if sent.refused:
         text += f" {sent.refused:,} were refused, the first because: {sent.reason}"
         text = f"{text.rstrip('.')}."
-    fields = {
-        "simulated": True,
-        "answered": sent.acknowledged,
-        "refused": sent.refused,
-        "reason": sent.reason,
-        "seconds": sent.seconds,
-    }
-    print_answer(fields, text, as_json=as_json)
+    print_answer({"simulated": True, **vars(sent)}, text, as_json=as_json)
 
 
 def _people(data: str, design: Design) -> Any:
-    if data == "adult":
-        from mdrr.datasets import adult
-
-        return adult()
+    from mdrr.datasets import adult
     from mdrr.files import read_people
 
+    if data == "adult":
+        return adult()
     return require("pyarrow", "frames").concat_tables(read_people(data, design.domain))
 
 
@@ -105,78 +98,64 @@ def _people(data: str, design: Design) -> Any:
 class Sent:
     """What became of a crowd's answers."""
 
-    acknowledged: int
+    answered: int
     refused: int
     reason: str | None
     seconds: float
 
 
-@dataclass(frozen=True)
-class Crowd:
-    """Simulated people and what each of them reports."""
+def drawn(people: Any, design: Design, n: int | None = None, *, seed: str | None) -> list[Report]:
+    """What the first n people of a frame report, all by default; too few answer in turns."""
+    from mdrr.collector import new_id
+    from mdrr.frames import encode
+    from mdrr.randomizer import randomize_codes
+    from mdrr.response import Report
+    from mdrr.source import SeededSource
 
-    reports: Sequence[Report]
-
-    @classmethod
-    def of(cls, people: Any, design: Design, n: int | None = None, *, seed: str | None) -> Crowd:
-        """The first n people of a frame, all by default; more than there are answer in turns."""
-        from mdrr.collector import new_id
-        from mdrr.frames import encode
-        from mdrr.randomizer import randomize_codes
-        from mdrr.response import Report
-        from mdrr.source import SeededSource
-
-        columns = encode(people, design.domain)
-        count = len(columns[0]) if n is None else n
-        columns = [column.take(range(count), mode="wrap") for column in columns]
-        source = None if seed is None else SeededSource(seed)
-        randomized = randomize_codes(columns, design, source)
-        found: list[Report | None] = [None] * count
-        for number, batch in enumerate(randomized.batches):
-            rows = zip(*(codes.tolist() for codes in batch.codes), strict=True)
-            for row, codes in zip(batch.rows.tolist(), rows, strict=True):
-                found[row] = Report(randomized.fingerprint, number, tuple(codes), new_id())
-        return cls([report for report in found if report is not None])
-
-    def answer(
-        self,
-        links: Sequence[Link],
-        asked: Asked,
-        *,
-        workers: int = 64,
-        on_progress: Callable[[float], None] = lambda share: None,
-    ) -> Sent:
-        """Send every report, each with a link of its own if there are several."""
-        return asyncio.run(_answer(self.reports, links, asked, workers, on_progress))
-
-    def answer_database(self, database: str, survey: str) -> Sent:
-        """Send every report to a survey of a database that nobody serves yet."""
-        httpx = require("httpx", "server")
-        from mdrr.collector import Link, fetch
-
-        with served(database) as url, httpx.Client(timeout=30.0) as client:
-            link = Link(url, survey)
-            asked = fetch(link, client)
-            return self.answer([replace(link, fingerprint=asked.design.fingerprint)], asked)
+    columns = encode(people, design.domain)
+    count = len(columns[0]) if n is None else n
+    columns = [column.take(range(count), mode="wrap") for column in columns]
+    source = None if seed is None else SeededSource(seed)
+    randomized = randomize_codes(columns, design, source)
+    found: dict[int, Report] = {}
+    for number, batch in enumerate(randomized.batches):
+        rows = zip(*(codes.tolist() for codes in batch.codes), strict=True)
+        for row, codes in zip(batch.rows.tolist(), rows, strict=True):
+            found[row] = Report(randomized.fingerprint, number, tuple(codes), new_id())
+    return [found[row] for row in range(count)]
 
 
-async def _answer(
+def answer_database(database: str, survey: str, reports: Sequence[Report]) -> Sent:
+    """Send every report to a survey of a database that nobody serves yet."""
+    import httpx
+
+    from mdrr.collector import Link, fetch
+
+    with served(database) as url, httpx.Client(timeout=30.0) as client:
+        link = Link(url, survey)
+        asked = fetch(link, client)
+        link = replace(link, fingerprint=asked.design.fingerprint)
+        return asyncio.run(answer(reports, [link], asked))
+
+
+async def answer(
     reports: Sequence[Report],
     links: Sequence[Link],
     asked: Asked,
-    workers: int,
-    on_progress: Callable[[float], None],
+    workers: int = 64,
+    on_progress: Callable[[float], None] = lambda share: None,
 ) -> Sent:
+    """Send every report, each with a link of its own if there are several."""
     from mdrr.collector import body, hide, said, unhide
 
     todo = iter(enumerate(reports))
-    counts = {"acknowledged": 0, "refused": 0}
+    counts = {"answered": 0, "refused": 0}
     reason: str | None = None
     began = time.monotonic()
 
     async def work() -> None:
         nonlocal reason
-        async with _Connection(links[0]) as connection:
+        with closing(_Connection(links[0])) as connection:
             for place, report in todo:
                 link = links[place % len(links)]
                 status, reply, invitation = 201, b"", link.invitation
@@ -189,14 +168,14 @@ async def _answer(
                 if status == 201:
                     content = body(report, invitation, asked.answer_bytes)
                     status, reply = await connection.post("answers", content)
-                counts["acknowledged" if status == 201 else "refused"] += 1
+                counts["answered" if status == 201 else "refused"] += 1
                 if status != 201 and reason is None:
                     reason = said(status, _fields(reply)) if reply else "no answer came"
                 on_progress(sum(counts.values()) / len(reports))
 
     await asyncio.gather(*(work() for _ in range(min(workers, len(reports)))))
     seconds = max(time.monotonic() - began, 1e-9)
-    return Sent(counts["acknowledged"], counts["refused"], reason, seconds)
+    return Sent(**counts, reason=reason, seconds=seconds)
 
 
 class _Connection:
@@ -209,13 +188,8 @@ class _Connection:
         self._to["ssl"] = tls or None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def __aenter__(self) -> _Connection:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._drop()
-
-    def _drop(self) -> None:
+    def close(self) -> None:
+        """Close it, if it is open; the next request opens another."""
         if self._writer is not None:
             self._writer.close()
         self._writer = None
@@ -230,7 +204,7 @@ class _Connection:
                 async with asyncio.timeout(_SECONDS):
                     status, reply = await self._post(path, content)
             except (OSError, EOFError, ValueError):
-                self._drop()
+                self.close()
                 status, reply = 503, b""
             if status not in AGAIN:
                 break
@@ -249,7 +223,7 @@ class _Connection:
         length = re.search(r"\r\ncontent-length: *(\d+)", head)
         reply = await self._reader.readexactly(int(length[1]) if length else 0)
         if length is None or "\r\nconnection: close" in head:
-            self._drop()
+            self.close()
         return int(head.split(" ", 2)[1]), reply
 
 
@@ -263,7 +237,8 @@ def _fields(reply: bytes) -> object:
 @contextmanager
 def served(database: str) -> Iterator[str]:
     """A server of a database, a process of its own, while the block runs; gives its address."""
-    httpx = require("httpx", "server")
+    import httpx
+
     port = free_port("127.0.0.1")
     url = f"http://127.0.0.1:{port}"
     words = ["-m", "mdrr", "serve", "--database", database, "--port", str(port)]
@@ -289,12 +264,8 @@ def served(database: str) -> Iterator[str]:
 def free_port(host: str, port: int = 0) -> int:
     """The port if it can be listened on, or any such port for 0; otherwise says why not."""
     try:
-        [(family, kind, _, _, address), *_] = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        with socket.socket(family, kind) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
+        family = socket.getaddrinfo(host, port, flags=socket.AI_PASSIVE)[0][0]
+        with socket.create_server((host, port), family=family) as probe:
             return int(probe.getsockname()[1])
     except PermissionError:
         raise MdrrError(f"you may not use port {port}. Choose one above 1023 with --port") from None

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mdrr.reporting.contents import Contents
     from mdrr.tallies import Tally
 
-EXAMPLE = "mdrr demo --out out/report.html --epsilon 3"
+EXAMPLES = {"demo": "mdrr demo --out out/report.html --epsilon 3"}
 
 MAX_CELLS = 100
 MIN_DEPENDENCE = 0.2
@@ -54,17 +54,14 @@ QUERIES: dict[str, Where] = {
 
 
 def demo(
-    out: Annotated[Path, Option("--out", "-o", help="The page to write.")] = Path(
-        "out/report.html"
-    ),
+    out: Annotated[Path, Option("--out", "-o", help="Page to write.")] = Path("out/report.html"),
     epsilon: Budget = 4.0,
     seed: Annotated[
         int | None,
         Option(help="The same seed repeats the simulation. Without one every run is another."),
     ] = None,
     http: Annotated[
-        bool,
-        Option("--http", help="Collect the answers with a real server, one request a person."),
+        bool, Option("--http", help="Collect the answers with a real server, one request a person.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -79,11 +76,10 @@ def demo(
 
     out.parent.mkdir(parents=True, exist_ok=True)
     drawn = secrets.token_hex(16) if seed is None else str(seed)
-    with progress("Starting", quiet=as_json) as done:
+    with progress("Starting") as done:
 
         def say(text: str, share: float) -> None:
-            if not as_json:
-                step(f"  {text} …")
+            step(f"  {text} …")
             done(share)
 
         say("Loading the people", 0.0)
@@ -113,8 +109,20 @@ def demo(
             title="Adult, as its people would have reported it",
         )
         write_text(out, render(contents))
+    outcomes = [
+        {
+            "method": each.name,
+            "predicted": each.predicted and each.predicted.error,
+            "typical": each.typical,
+            "predicted_worst": each.predicted and each.predicted.worst,
+            "worst": each.worst,
+            "median_of_groups": each.median,
+            "worst_of_groups": each.largest,
+        }
+        for each in contents.outcomes
+    ]
     if not as_json:
-        _show(contents, epsilon, out)
+        _show(contents, outcomes, epsilon, out)
         return
     print_json(
         {
@@ -124,18 +132,7 @@ def demo(
             "design": made.best.name,
             "fingerprint": made.design.fingerprint,
             "clusters": [list(cluster.attributes) for cluster in clustered.clusters],
-            "outcomes": [
-                {
-                    "method": outcome.name,
-                    "predicted": outcome.predicted and outcome.predicted.error,
-                    "typical": outcome.typical,
-                    "predicted_worst": outcome.predicted and outcome.predicted.worst,
-                    "worst": outcome.worst,
-                    "median_of_groups": outcome.median,
-                    "worst_of_groups": outcome.largest,
-                }
-                for outcome in contents.outcomes
-            ],
+            "outcomes": outcomes,
             "queries": [
                 {
                     "words": asked.words,
@@ -189,7 +186,7 @@ def _answered(people: Any, design: Design, seed: str) -> Tally:
 def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None]) -> Tally:
     """The same tally, from a collector's database: a server takes every report over HTTP."""
     from mdrr.cli.collection import opened
-    from mdrr.cli.crowd import Crowd
+    from mdrr.cli.crowd import answer_database, drawn
     from mdrr.datasets import adult_survey
     from mdrr.frozen import freeze
 
@@ -200,11 +197,11 @@ def _collected(people: Any, design: Design, seed: str, say: Callable[[str], None
             store.create(frozen)
             store.open(frozen.id)
             say("A server opens the survey, and everyone answers it over HTTP")
-            sent = Crowd.of(people, design, seed=seed).answer_database(database, frozen.id)
+            sent = answer_database(database, frozen.id, drawn(people, design, seed=seed))
             if sent.refused:
                 raise MdrrError(f"{sent.refused:,} answers were refused: {sent.reason}")
-            rate = sent.acknowledged / sent.seconds
-            say(f"{sent.acknowledged:,} answers stored, {rate:,.0f} a second; the survey closes")
+            rate = sent.answered / sent.seconds
+            say(f"{sent.answered:,} answers stored, {rate:,.0f} a second; the survey closes")
             store.close(frozen.id)
             return store.tally(store.need(frozen.id).phase())
 
@@ -231,23 +228,20 @@ def _steps(made: Plan, found: Estimate, clustered: Design) -> list[str]:
     ]
 
 
-def _show(contents: Contents, epsilon: float, out: Path) -> None:
+def _show(contents: Contents, outcomes: list[dict[str, Any]], epsilon: float, out: Path) -> None:
     from mdrr.plots.style import percent
     from mdrr.privacy import in_words
 
     for at, said in enumerate(contents.story, 1):
         print_text(f"{at}. {said}")
-    rows = []
-    for each in contents.outcomes:
-        foreseen = (each.predicted.error, each.predicted.worst) if each.predicted else (None, None)
-        errors = (foreseen[0], each.typical, foreseen[1], each.worst)
-        cells = ["–" if error is None else percent(error) for error in errors]
-        median = "–" if each.median is None else f"{each.median:.0f}"
-        largest = "–" if each.largest is None else f"{each.largest:+.0f}"
-        rows.append([each.name, *cells, median, largest])
-    heads = ["typical: predicted", "found", "worst table: predicted", "found"]
-    heads = ["design, method", *heads, "groups: median", "worst"]
-    print_text("")
+    heads = ["design, method", "typical: predicted", "found", "worst table: predicted", "found"]
+    heads += ["groups: median", "worst"]
+    shows: list[Any] = [str, *[percent] * 4, "{:.0f}".format, "{:+.0f}".format]
+    rows = [
+        ["–" if x is None else show(x) for show, x in zip(shows, each.values(), strict=True)]
+        for each in outcomes
+    ]
+    print()
     print_table(heads, rows, title=f"Errors in %, all at ε = {epsilon:g}")
     print_text(
         "A typical count holds a tenth of the combinations of one or two attributes; its error is "
@@ -256,7 +250,7 @@ def _show(contents: Contents, epsilon: float, out: Path) -> None:
     )
     for warning in contents.warnings:
         print_text(f"Warning: {warning}")
-    print_text("")
+    print()
     counted = [
         [
             asked.words,

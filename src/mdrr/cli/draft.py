@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import gzip
+import io
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer import Argument, Option
 
-from mdrr.cli.inputs import check_ending, keep_apart, load_design, load_survey
-from mdrr.cli.options import AsJson, Out
-from mdrr.cli.people import read_table, read_what_can_be, said
-from mdrr.cli.screen import counted, note, print_json, print_table, print_text
+from mdrr.cli.inputs import about, check_ending, keep_apart, load_design, load_survey
+from mdrr.cli.options import AsJson, Language, Out
+from mdrr.cli.screen import counted, few, note, print_json, print_table, print_text
+from mdrr.columns import require
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from mdrr.design import Design
     from mdrr.misfits import Misfit
     from mdrr.survey import Survey
@@ -28,9 +33,7 @@ DraftFile = Annotated[Path, Argument(help="The survey file (TOML).")]
 def init(
     people: Annotated[Path, Argument(help="People (CSV or TSV): a column per question.")],
     out: Out,
-    title: Annotated[
-        str | None, Option(help="The survey's title. Default: the file's name.")
-    ] = None,
+    title: Annotated[str | None, Option(help="Its title. Default: the file's name.")] = None,
     force: Annotated[bool, Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Draft a survey file from the columns of a table and their types."""
@@ -42,7 +45,7 @@ def init(
     check_ending(out, ".toml", "a survey file is TOML")
     if out.exists() and not force:
         raise MdrrError(f"{out} exists. Name another file with -o, or replace it with --force")
-    made = draft(read_table(people), title or people.stem)
+    made = draft(_read_table(people), title or people.stem)
     Survey.from_toml(made.text, str(out))
     write_text(out, made.text)
     print_text(f"Wrote {out}, {counted(len(made.asked), 'question')}: {', '.join(made.asked)}.")
@@ -73,7 +76,7 @@ def check(
     read = None if found else load_survey(survey)
     bad: list[Misfit] = []
     if people is not None and read is not None:
-        table, bad = read_what_can_be(people)
+        table, bad = _read_what_can_be(people)
         broken = {row for each in bad for row in each.rows}
         if table is not None:
             bad += misfits(table, read.domain, leave_out=broken)
@@ -94,7 +97,7 @@ def check(
         for problem in found:
             print_text(f"{survey}: {problem}")
         for each in bad:
-            print_text(f"{people}: {said(each, header)}")
+            print_text(f"{people}: {_said(each, header)}")
         for line in advice:
             print_text(f"Advice: {line}")
         if people is not None and read is None:
@@ -105,12 +108,7 @@ def check(
         raise typer.Exit(1)
 
 
-def preview(
-    survey: DraftFile,
-    language: Annotated[
-        str | None, Option(help="Which of the survey's languages. Default: the first.")
-    ] = None,
-) -> None:
+def preview(survey: DraftFile, language: Language = None) -> None:
     """Show the survey as people would read it, and what its design is expected to do."""
     read = load_survey(survey)
     shown = read if language is None else read.spoken(language)
@@ -122,7 +120,7 @@ def preview(
         print_text(f"{number} of {len(shown.questions)}. {question.text}{public}")
         for label in question.answers:
             print_text(f"   ( ) {label}")
-        print_text("")
+        print()
     if shown.consent:
         print_text(f"[ ] {shown.consent}\n")
     if read.settings is None:
@@ -168,17 +166,8 @@ def freeze(
     frozen = make(read, None if design is None else load_design(design))
     write_text(out, frozen.to_json())
     if as_json:
-        print_json(
-            {
-                "out": str(out),
-                "id": frozen.id,
-                "fingerprint": frozen.design.fingerprint,
-                "words": frozen.words,
-                "epsilon": frozen.design.epsilon,
-                "public": list(frozen.design.domain.public),
-                "predicted": dict(frozen.predicted),
-            }
-        )
+        fields = {"out": str(out), "id": frozen.id, "words": frozen.words, **about(frozen.design)}
+        print_json({**fields, "predicted": dict(frozen.predicted)})
         return
     people = read.settings.people if read.settings else None
     say_design(frozen.design, people)
@@ -197,8 +186,7 @@ def say_design(design: Design, people: int | None) -> None:
     from mdrr.privacy import in_words
 
     print_text(f"One person spends ε = {design.epsilon:.4f} at most.")
-    if design.outside:
-        print_text(design.outside)
+    print_text(design.outside)
     found: dict[str, Any] = predictions(design, people)
     if not found:
         print_text("Say people = … under [design] to have the error predicted.")
@@ -236,17 +224,18 @@ def _advice(read: Survey) -> list[str]:
         found.append("say how to make the design ([design])")
     bare = [q.attribute.name for q in read.questions if q.text == q.attribute.name]
     if bare:
-        found.append(f"ask in people's words (question = …): {_names(bare)}")
-    binned = [q for q in read.questions if q.attribute.edges is not None]
+        found.append(f"ask in people's words (question = …): {few(bare, 8, ascii)}")
     bins = [
-        q.attribute.name
-        for q in binned
-        if set(q.labels) & {*q.attribute.categories} - {q.attribute.missing}
+        attribute.name
+        for attribute, labels in ((q.attribute, q.labels) for q in read.questions)
+        if attribute.edges and set(labels) & {*attribute.categories} - {attribute.missing}
     ]
     if bins:
-        found.append(f"say what bins such as [18, 65) mean to people (labels = …): {_names(bins)}")
+        found.append(
+            f"say what bins such as [18, 65) mean to people (labels = …): {few(bins, 8, ascii)}"
+        )
     return found + [
-        f"translate into {other.language!r}: {_names(same)}"
+        f"translate into {other.language!r}: {few(same, 8, ascii)}"
         for other in read.translations
         if (same := _untranslated(read, other))
     ]
@@ -269,7 +258,82 @@ def _untranslated(read: Survey, other: Survey) -> list[str]:
     return found
 
 
-def _names(names: Sequence[str]) -> str:
-    """Names in a row, the first few."""
-    more = f" and {len(names) - 8:,} more" if len(names) > 8 else ""
-    return ", ".join(f"{name!a}" for name in names[:8]) + more
+def _read_table(path: Path) -> pl.DataFrame:
+    """A table of people as a Polars frame; an error repeats nothing that the file holds."""
+    from mdrr.misfits import misplaced
+
+    if not _named(path).endswith((".csv", ".tsv")):
+        raise MdrrError(f"{path}: give the people as CSV or TSV")
+    content, separator = _content(path)
+    found = misplaced(content, separator)
+    if found:
+        raise MdrrError(f"{path}: {'; '.join(_said(each, 1) for each in found)}")
+    return _csv(content, separator, infer_schema_length=None)
+
+
+def _read_what_can_be(path: Path) -> tuple[pl.DataFrame | None, list[Misfit]]:
+    """What can be read of a table, as text, and what is wrong with it."""
+    from mdrr.misfits import Misfit, misplaced
+
+    polars = require("polars", "frames")
+    if _named(path).endswith((".parquet", ".pq")):
+        try:
+            return polars.read_parquet(path), []
+        except polars.exceptions.PolarsError:
+            return None, [Misfit("", "this is no Parquet file")]
+    if not _named(path).endswith((".csv", ".tsv")):
+        raise MdrrError(f"{path}: give the people as CSV, TSV or Parquet")
+    content, separator = _content(path)
+    found = misplaced(content, separator)
+    lossy = {"infer_schema": False, "truncate_ragged_lines": True, "encoding": "utf8-lossy"}
+    try:
+        table = _csv(content, separator, **lossy)
+    except MdrrError:
+        if not found:
+            raise
+        return None, found
+    return (None if found and table.width == 1 else table), found
+
+
+def _named(path: Path) -> str:
+    if not path.exists():
+        raise FileNotFoundError(2, "there is no such file", str(path))
+    if path.is_dir():
+        raise MdrrError(f"{path} is a folder. Name the file with the people")
+    return path.name.lower().removesuffix(".gz")
+
+
+def _content(path: Path) -> tuple[bytes, str]:
+    """The text of a table, unzipped, and what stands between its fields."""
+    content = path.read_bytes()
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            raise MdrrError(f"{path} is zipped, and not whole. Copy it again") from None
+    return content, "\t" if _named(path).endswith(".tsv") else ","
+
+
+def _csv(content: bytes, separator: str, **options: Any) -> pl.DataFrame:
+    polars = require("polars", "frames")
+    try:
+        table = cast("pl.DataFrame", polars.read_csv(content, separator=separator, **options))
+    except polars.exceptions.PolarsError:
+        raise MdrrError("the people cannot be read as a table. Write it as CSV anew") from None
+    # Polars leaves quotes in names doubled, as in "a""b".
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", "replace", newline="")
+    try:
+        names = next(csv.reader(text, delimiter=separator), [])
+    except csv.Error:
+        names = []
+    if len(names) == table.width == len(set(names)):
+        table.columns = names
+    return table
+
+
+def _said(each: Misfit, header: int) -> str:
+    """What is wrong, for people: with its rows, as the file counts them."""
+    about = f"{each.attribute!a}: " if each.attribute else ""
+    rows = few(each.rows, 10, lambda row: f"{row + header:,}")
+    where = f"row{'s' if len(each.rows) > 1 else ''} {rows}: " if rows else ""
+    return f"{about}{where}{each.what}"

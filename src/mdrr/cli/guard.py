@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
@@ -12,13 +12,16 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
-from mdrr.cli.commands import COMMANDS
+from mdrr.cli.commands import COMMANDS, PANELS
 from mdrr.cli.screen import printable, take_notes
 from mdrr.errors import AbortedError, MdrrError, did_you_mean
 
 BAD_INPUT = 2
 ABORTED = 3
 INTERRUPTED = 130
+
+_SERVER = ("fastapi", "httpx", "sqlalchemy", "uvicorn")
+"""Packages that an extra brings and that commands import where they need them."""
 
 _WORDS = {
     "Value error, ": "",
@@ -33,19 +36,14 @@ class Listed(TyperGroup):
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write that list; Typer's own would cut the sentences."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for name, panel, line in self.lines():
-            panels.setdefault(panel, []).append((name, line))
-        for panel, rows in panels.items():
+        for panel, rows in self.panels().items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
 
-    def lines(self) -> Iterable[tuple[str, str, str]]:
-        """Every command, the group it is listed under, and its first sentence."""
-        for name, command in self.commands.items():
-            panel = getattr(command, "rich_help_panel", None)
-            line = command.get_short_help_str(1000)
-            yield name, panel if isinstance(panel, str) else "Commands", line
+    def panels(self) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Every command with its first sentence."""
+        rows = [(name, one.get_short_help_str(1000)) for name, one in self.commands.items()]
+        return {"Commands": rows}
 
 
 class Guarded(Listed):
@@ -56,33 +54,27 @@ class Guarded(Listed):
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         """The commands in the order of their list."""
-        return [name for name, *_ in COMMANDS]
+        return list(COMMANDS)
 
-    def lines(self) -> Iterable[tuple[str, str, str]]:
+    def panels(self) -> Mapping[str, Sequence[tuple[str, str]]]:
         """All of their list, none of them loaded."""
-        return COMMANDS
+        return PANELS
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """A command, loaded when it is asked for; all of them to find what a wrong name means."""
-        names = self.list_commands(ctx)
-        for name in [cmd_name] if cmd_name in names else names:
+        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:
             if name not in self.commands:
                 self.commands[name] = _loaded(name)
         return self.commands.get(cmd_name)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> NoReturn:
         """Run, then exit: 0 done, 2 bad input, 3 aborted by others, 130 interrupted."""
+        options |= {"prog_name": "mdrr", "standalone_mode": False}
         take_notes()
         try:
-            result = super().main(args, "mdrr", complete_var, False, windows_expand_args, **extra)
+            result = super().main(
+                *args, **options | {"prog_name": "mdrr", "standalone_mode": False}
+            )
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
@@ -96,6 +88,10 @@ class Guarded(Listed):
             fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
         except OSError as error:
             fail(_file_trouble(error))
+        except ModuleNotFoundError as error:
+            if error.name not in _SERVER:
+                raise
+            fail(f"{error.name} is not installed. Run: pip install 'mdrr[server]'")
         except RecursionError:
             fail("a file is nested too deeply to be read")
         except MemoryError:
@@ -108,20 +104,34 @@ class Guarded(Listed):
             fail("stopped", INTERRUPTED)
         for line in take_notes():
             print(printable(line), file=sys.stderr)
-        if not standalone_mode:
-            return result
         sys.exit(result if isinstance(result, int) else 0)
 
 
 def _loaded(name: str) -> Any:
-    """The command or group `name` of `mdrr/cli/name.py`."""
-    module = import_module(f"mdrr.cli.{name}")
+    """A command, or a group of them, from its module."""
+    path, line = COMMANDS[name]
+    module = import_module(f"mdrr.cli.{path}")
     app, found = typer.Typer(rich_markup_mode=None), getattr(module, name)
     if isinstance(found, typer.Typer):
-        app.add_typer(found, name=name)
+        app.add_typer(found, name=name, help=line)
     else:
-        app.command(name, epilog=f"\b\nExample: {module.EXAMPLE}")(found)  # \b: not to be wrapped
+        app.command(name, epilog=_shown(module.EXAMPLES[name]))(found)
     return typer.main.get_group(app).commands[name]
+
+
+def group(
+    name: str, commands: Mapping[str, tuple[Callable[..., None], str]]
+) -> tuple[typer.Typer, dict[str, str]]:
+    """A group of commands, from what each runs and the words of its example; and the examples."""
+    app = typer.Typer(cls=Listed)
+    examples = {each: f"mdrr {name} {each} {words}" for each, (_, words) in commands.items()}
+    for each, (run, _) in commands.items():
+        app.command(each, epilog=_shown(examples[each]))(run)
+    return app, examples
+
+
+def _shown(example: str) -> str:
+    return f"\b\nExample: {example}"  # \b: not to be wrapped
 
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What commands read: designs, domains, tallies, with the file named in every error."""
+"""What commands read, with the file named in every error, and designs, which none replaces."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from functools import reduce
 from itertools import combinations
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mdrr.cli.publish import held_design
-from mdrr.cli.screen import note, progress
+from mdrr.cli.screen import few, note, progress
 from mdrr.errors import MdrrError
 
 if TYPE_CHECKING:
     from mdrr.design import Design
     from mdrr.domain import Domain
-    from mdrr.estimation import Estimate
     from mdrr.frozen import FrozenSurvey
     from mdrr.survey import Survey
     from mdrr.tallies import Keep, Tally
@@ -29,6 +27,12 @@ T = TypeVar("T")
 SAVED = ".npz"
 """The ending of a saved estimate, a zip of NumPy arrays."""
 
+_ENDINGS = {
+    **dict.fromkeys((".csv", ".tsv", ".parquet", ".jsonl", ".gz"), "a table of people or reports"),
+    ".arrow": "a tally",
+    ".toml": "a survey file",
+    SAVED: "a saved estimate",
+}
 _KINDS = {
     "a tally": {"mdrr-tally"},
     "a frozen survey": {"mdrr-survey"},
@@ -44,19 +48,15 @@ _MAKES = {
     "a tally": "'mdrr tally REPORTS --design DESIGN -o tally.json' makes one",
     "a frozen survey": "'mdrr survey freeze survey.toml -o survey.json' makes one",
     "a survey file": "It is TOML and declares the attributes",
+    "a file of dependences": "'mdrr dependence REPORTS --design DESIGN -o FILE' makes one",
     "a saved estimate": "'mdrr estimate REPORTS --design DESIGN -o estimate.npz' makes one",
 }
 
 
 def kind_of(path: Path) -> str | None:
     """What a file holds, as far as its name or its keys tell."""
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv", ".parquet", ".jsonl", ".gz"):
-        return "a table of people or reports"
-    if suffix == ".arrow":
-        return "a tally"
-    if suffix in (".toml", SAVED):
-        return "a survey file" if suffix == ".toml" else "a saved estimate"
+    if kind := _ENDINGS.get(path.suffix.lower()):
+        return kind
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -65,7 +65,7 @@ def kind_of(path: Path) -> str | None:
     return next((kind for kind, keys in _KINDS.items() if keys <= held), None)
 
 
-def _load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
+def load(path: Path, wanted: str, read: Callable[[Path], T]) -> T:
     """What `read` makes of a file; an error names the file, and says so when it is another kind."""
     try:
         return read(path)
@@ -91,21 +91,30 @@ def load_design(path: Path) -> Design:
     """Read a design file."""
     from mdrr.design import Design
 
-    return _load(path, "a design", lambda p: Design.from_json(p.read_text(encoding="utf-8")))
+    return load(path, "a design", lambda p: Design.from_json(p.read_text(encoding="utf-8")))
 
 
 def load_survey(path: Path) -> Survey:
     """Read a survey file."""
     from mdrr.survey import Survey
 
-    return _load(path, "a survey file", Survey.load)
+    return load(path, "a survey file", Survey.load)
 
 
 def load_frozen(path: Path) -> FrozenSurvey:
     """Read a frozen survey."""
     from mdrr.frozen import FrozenSurvey
 
-    return _load(path, "a frozen survey", lambda p: FrozenSurvey.from_json(p.read_bytes()))
+    return load(path, "a frozen survey", lambda p: FrozenSurvey.from_json(p.read_bytes()))
+
+
+def about(design: Design) -> dict[str, Any]:
+    """What the JSON of many commands says of a design."""
+    return {
+        "fingerprint": design.fingerprint,
+        "epsilon": design.epsilon,
+        "public": list(design.domain.public),
+    }
 
 
 def check_ending(out: Path | None, ending: str, what: str, *others: str) -> None:
@@ -114,31 +123,19 @@ def check_ending(out: Path | None, ending: str, what: str, *others: str) -> None
         raise MdrrError(f"{out}: {what}. Name it {out.with_suffix(ending).name!r}")
 
 
-def keep_apart(
-    out: Path | None,
-    paths: Sequence[Path | None],
-    design: Path | None = None,
-    *,
-    publishes: bool = False,
-) -> None:
+def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
     """Refuse to write over what is read or over a design, and to read one file twice.
 
     With `publishes` a design is written, which `publish` keeps from replacing another.
     """
     seen: set[Path] = set()
-    for path in filter(None, (*paths, design)):
-        if path is design and path.resolve() in seen:
-            kind = kind_of(path) or "no design"
-            if kind == "a design":
-                raise MdrrError(
-                    f"{path} is a design, and is named as reports too. Name the reports"
-                )
-            raise MdrrError(f"{path} is {kind}, and --design needs a design. {_MAKES['a design']}")
+    for path in filter(None, paths):
         if out is not None and path.resolve() == out.resolve():
             raise MdrrError(f"{path} would be written over what is read; name another file with -o")
         if path.resolve() in seen:
             raise MdrrError(
-                f"{path} is named twice. Name each file once: reports named twice count twice"
+                f"{path} is named twice. Name each file once: no file is both reports and design, "
+                "and reports named twice count twice"
             )
         seen.add(path.resolve())
     if publishes:
@@ -148,6 +145,44 @@ def keep_apart(
             f"{out} holds a design ({held[:12]}…), and reports made under it cannot be read "
             "without it. Nothing was written. Name another file"
         )
+
+
+def write_json(path: Path, fields: Any) -> None:
+    """Write to a file what `print_json` would print."""
+    from mdrr.files import write_text
+
+    write_text(path, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
+
+
+def publish(path: Path, made: Design, *, force: bool = False, option: str = "-o") -> str:
+    """Write a design and say so; a file that holds anything else is refused without `force`."""
+    from mdrr.files import write_text
+
+    if path.is_file() and not force:
+        held = held_design(path)
+        if held == made.fingerprint:
+            return f"{path} holds this very design already and was left as it is."
+        what = "is no design" if held is None else f"holds another design ({held[:12]}…)"
+        why = "" if held is None else ", and reports made under it cannot be read without it"
+        raise MdrrError(
+            f"{path} {what}{why}. Nothing was written. Name another file with {option}, or replace "
+            "it with --force"
+        )
+    write_text(path, made.to_json())
+    return f"Wrote {path}. It is frozen: reports carry its fingerprint."
+
+
+def held_design(path: Path) -> str | None:
+    """The fingerprint of the design a file holds, or None when it holds none."""
+    from mdrr.design import Design
+
+    try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):  # spares reading large files
+                return None
+        return Design.from_json(path.read_text(encoding="utf-8")).fingerprint
+    except (ValueError, RecursionError):
+        return None
 
 
 def read_groups(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -179,12 +214,7 @@ def load_domain(survey: Path | None, design: Path | None) -> Domain:
 
 
 def load_tally(
-    paths: Sequence[Path],
-    design: Design,
-    *,
-    quiet: bool = False,
-    different_people: bool = False,
-    keep: Keep = "auto",
+    paths: Sequence[Path], design: Design, *, different_people: bool = False, keep: Keep = "auto"
 ) -> Tally:
     """Read and add up tallies (.json, .arrow), or files of reports, of which so much is kept.
 
@@ -192,12 +222,6 @@ def load_tally(
     a tally and the reports it was made of would count everybody twice.
     """
     from mdrr.files import read_tally, stated_fingerprint, tally_files
-    from mdrr.plausibility import doubts
-
-    def read(path: Path) -> Tally:
-        if path.suffix.lower() in (".toml", SAVED):
-            raise MdrrError("not a tally")
-        return read_tally(path, design)
 
     others = (".json", ".arrow", ".toml", SAVED)  # what is no tally is refused by its kind
     tallies = [path for path in paths if path.suffix.lower() in others]
@@ -211,62 +235,30 @@ def load_tally(
             "these reports, everybody would count twice. Leave one of them out or, if they are of "
             "different people, add them up with mdrr tally --different-people"
         )
-    found = [_load(path, "a tally", read) for path in tallies]
+    found = [load(path, "a tally", lambda p: read_tally(p, design)) for path in tallies]
     if not different_people:
-        for (i, one), (j, other) in combinations(enumerate(tallies), 2):
-            _refuse_copy(one, other, "tally", same=found[i] == found[j])
-        for one, other in combinations([path for path in reports if path.is_file()], 2):
-            _refuse_copy(one, other, "reports", same=cmp(one, other, shallow=False))
+        whole = [path for path in reports if path.is_file()]
+        pairs = combinations(zip(tallies, found, strict=True), 2)
+        alike = [(a, b, "tally") for (a, one), (b, other) in pairs if one == other]
+        alike += [(a, b, "reports") for a, b in combinations(whole, 2) if cmp(a, b, shallow=False)]
+        for one, other, what in alike:
+            raise MdrrError(
+                f"{one} and {other} hold the same {what}, so everybody would count twice. If they "
+                "are of different people, add them up with mdrr tally --different-people"
+            )
     silent = [path for path in reports if stated_fingerprint(path) is None]
     if silent:
-        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
-        note(f"Note: {silent[0]}{more} does not say its design, so it is taken on trust")
+        note(f"Note: {few(silent, 1)} does not say its design, so it is taken on trust")
     if reports:
-        with progress("Tallying", quiet=quiet) as advance:
+        with progress("Tallying") as advance:
             found.append(tally_files(reports, design, advance, keep=keep))
-    total = reduce(add, found)
-    for doubt in doubts(total, design):
+    return plausible(reduce(add, found), design)
+
+
+def plausible(tally: Tally, design: Design) -> Tally:
+    """The tally; what makes it doubtful is noted."""
+    from mdrr.plausibility import doubts
+
+    for doubt in doubts(tally, design):
         note(f"Warning: {doubt}")
-    return total
-
-
-def _refuse_copy(one: Path, other: Path, what: str, *, same: bool) -> None:
-    if same:
-        raise MdrrError(
-            f"{one} and {other} hold the same {what}, so everybody would count twice. If they are "
-            "of different people, add them up with mdrr tally --different-people"
-        )
-
-
-def load_fit(
-    paths: Sequence[Path],
-    design: Path | None,
-    method: str,
-    words: Sequence[str] | None = None,
-    *,
-    quiet: bool = False,
-) -> tuple[Design, Callable[[], Estimate]]:
-    """The design, and a function that gives the estimate: by fitting, or as it was saved.
-
-    A saved estimate is given alone and holds its own design. `words` are the method's options.
-    """
-    from mdrr.cli.methods import estimated, read_options
-    from mdrr.estimation import Estimate
-
-    chosen = read_options(method, words or ())
-    if not any(path.suffix.lower() == SAVED for path in paths):
-        if design is None:
-            raise MdrrError("reports need the --design they were made under")
-        made = load_design(design)
-        return made, lambda: estimated(load_tally(paths, made, quiet=quiet), made, method, chosen)
-    if len(paths) > 1:
-        raise MdrrError("give a saved estimate alone: no reports can be added to it")
-    if method != "auto" or chosen:
-        raise MdrrError(f"{paths[0]} is estimated already: leave out --method and --option")
-    kept = _load(paths[0], "a saved estimate", lambda path: Estimate.from_bytes(path.read_bytes()))
-    held = kept.evidence.design
-    if design is not None and load_design(design) != held:
-        raise MdrrError(f"{paths[0]} was estimated under another design than {design}")
-    for doubt in kept.notes.get("warnings", ()):
-        note(f"Warning: {doubt}")
-    return held, lambda: kept
+    return tally

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mdrr.cli.screen import step
 from mdrr.errors import MdrrError
 from mdrr.response import Report
 
@@ -19,12 +20,6 @@ Words = Mapping[str, tuple[str, tuple[str, ...]]]
 def words_of(questions: Iterable[Question]) -> Words:
     """The words in which questions are asked."""
     return {q.attribute.name: (q.text, q.answers) for q in questions}
-
-
-def say(text: str) -> None:
-    """Print a text that may come from a collector: no character of it commands the terminal."""
-    safe = "".join(c if c.isprintable() or c == "\n" else " " for c in text)
-    print(safe, file=sys.stderr)
 
 
 def agreed(question: str) -> bool:
@@ -51,9 +46,9 @@ class Interview(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         labels = self._labels[name]
         question, texts = self._words[name]
-        say(f"\n{question}")
+        step(f"\n{question}")
         for number, text in enumerate(texts, start=1):
-            say(f"  {number}. {text}")
+            step(f"  {number}. {text}")
         while True:
             print(f"1 to {len(labels)}: ", end="", file=sys.stderr, flush=True)
             typed = sys.stdin.readline()

@@ -6,30 +6,30 @@ report is kept until the collector has it, so that sending again never draws aga
 
 from __future__ import annotations
 
+import hashlib
 import json
-import sys
+import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from mdrr.cli.interview import Interview, Words, agreed, leaving, say, words_of
-from mdrr.cli.kept import Kept
-from mdrr.cli.options import MaybeDesignFile, MaybeOut, SurveyFile
-from mdrr.columns import require
-from mdrr.domain import Attribute
+from mdrr.cli.inputs import load_design, load_survey
+from mdrr.cli.interview import Interview, agreed, leaving, words_of
+from mdrr.cli.options import Language, MaybeDesignFile, MaybeOut, SurveyFile
+from mdrr.cli.screen import step
 from mdrr.errors import DesignError, MdrrError
-from mdrr.respondent import check
 from mdrr.respondent import respond as randomize
 from mdrr.response import Report
+from mdrr.securesum.private import write_atomically
 
 if TYPE_CHECKING:
     from mdrr.collector import Asked, Link
 
-EXAMPLE = "mdrr respond --design design.json --survey examples/adult.toml"
+EXAMPLES = {"respond": "mdrr respond --design design.json --survey examples/adult.toml"}
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 0.0)
 
 
@@ -43,9 +43,7 @@ def respond(
         float | None,
         Option(envvar="MDRR_MOST_EPSILON", help="Refuse surveys that spend more than this ε."),
     ] = None,
-    language: Annotated[
-        str | None, Option(help="One of the survey's languages. Default: its first.")
-    ] = None,
+    language: Language = None,
     plain_http: Annotated[
         bool, Option("--plain-http", help="Send even if others on the way can read it.")
     ] = False,
@@ -60,27 +58,37 @@ def respond(
             raise MdrrError("with a link, leave out --design, --survey and --out")
         _answer(link, most_epsilon, language, plain_http, state)
         return
+    from mdrr.files import write_text
+    from mdrr.survey import Question
+
     if design is None:
         raise MdrrError("give the link of the survey, or --design with its design")
-    published = _read(design)
-    words = _words(survey, published)
+    made = load_design(design)
+    words = words_of(Question(each) for each in made.domain.attributes)
+    if survey is not None:
+        asked = load_survey(survey)
+        answers = {each.name: each.categories for each in asked.domain.attributes}
+        for each in made.domain.attributes:
+            if answers.get(each.name) != each.categories:
+                raise DesignError(f"{survey}: not the survey of this design, see {each.name!r}")
+        words = words_of(asked.questions)
+    published = made.to_dict()
     report = randomize(Interview(published, words), published)
     for line in leaving(published, report, words):
-        say(line)
+        step(line)
     if out is None:
         print(report.to_json())
         return
-    from mdrr.files.streams import write_text
-
     write_text(out, report.to_json() + "\n")
-    print(f"Wrote {out}.", file=sys.stderr)
+    step(f"Wrote {out}.")
 
 
 def _answer(
     text: str, most: float | None, language: str | None, plain_http: bool, state: Path | None
 ) -> None:
     """The whole way from a link to an acknowledged answer."""
-    httpx = require("httpx", "server")
+    import httpx
+
     from mdrr.collector import CollectorError, Link, body, check_invitation, fetch, new_id
 
     link = Link.parse(text)
@@ -117,15 +125,15 @@ def _answer(
             kept.write({**kept.read(), "report": report.to_dict()})
         else:
             report, ticket = before, _ticket(asked, link, client, kept)
-            say("Your device drew a report for this survey before. It is not drawn again.")
+            step("Your device drew a report for this survey before. It is not drawn again.")
         report.check(asked.design)
         for line in leaving(published, report, words):
-            say(line)
-        say("")
+            step(line)
+        step("")
         if shown.consent:
-            say(shown.consent)
+            step(shown.consent)
         if asked.invitations == "blind":
-            say(_APART)
+            step(_APART)
         if not agreed("Type yes to send it: "):
             raise MdrrError(f"{kept.sent_so_far()}. {STILL}. It offers the same report")
         kept.write({**kept.read(), "tried": True})
@@ -138,9 +146,9 @@ def _somebody_else(asked: Asked, kept: Kept) -> None:
     """Let another person answer on a device that holds an answer; never the same one again."""
     if not kept.others():
         return
-    say("An answer to this survey was already made on this device.")
+    step("An answer to this survey was already made on this device.")
     if asked.invitations != "none":
-        say(
+        step(
             "It was made with another invitation. If it was yours, stop here: a second report "
             "about the same answers would reveal more."
         )
@@ -156,7 +164,7 @@ def _telling(kept: Kept) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         sent = kept.sent_so_far()
-        say(f"\n{sent[0].upper()}{sent[1:]}. {STILL}.")
+        step(f"\n{sent[0].upper()}{sent[1:]}. {STILL}.")
         raise
 
 
@@ -189,24 +197,21 @@ def _ticket(asked: Asked, link: Link, client: Any, kept: Kept) -> str | None:
 
 def _post(link: Link, path: str, content: bytes, client: Any, wanted: int) -> Any:
     """Send bytes, the same ones again if they may have been lost; gives the reply."""
-    httpx = require("httpx", "server")
+    import httpx
+
     from mdrr.collector import AGAIN, CollectorError, said
 
+    headers = {"content-type": "application/json"}
     for pause in _PAUSES:
-        try:
-            headers = {"content-type": "application/json"}
+        status, fields = 503, None
+        with suppress(httpx.HTTPError, ValueError, RecursionError):
             reply = client.post(f"{link.api}/{path}", content=content, headers=headers)
-        except httpx.HTTPError:
-            time.sleep(pause)
-            continue
-        try:
+            status = reply.status_code
             fields = reply.json()
-        except (ValueError, RecursionError):
-            fields = None
-        if reply.status_code == wanted:
+        if status == wanted:
             return fields
-        if reply.status_code not in AGAIN:
-            why = said(reply.status_code, fields)
+        if status not in AGAIN:
+            why = said(status, fields)
             if path == "answers":
                 why = f"the report was sent, but not counted: {why}"
             raise CollectorError(why)
@@ -228,34 +233,81 @@ def _introduce(shown: Any, asked: Asked) -> None:
 
     for text in (shown.title, shown.introduction, shown.purpose, shown.retention, shown.contact):
         if text:
-            say(text)
-    say("")
+            step(text)
+    step("")
     for sentence in in_words(asked.design):
-        say(f"• {sentence}")
+        step(f"• {sentence}")
     if asked.design.domain.public:
-        say(f"• Sent as you answer it, outside ε: {', '.join(asked.design.domain.public)}.")
+        step(f"• Sent as you answer it, outside ε: {', '.join(asked.design.domain.public)}.")
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        design = json.loads(path.read_text(encoding="utf-8"))
-        check(design)
-    except MdrrError as error:
-        raise DesignError(f"{path}: {error}") from None
-    except ValueError:
-        raise DesignError(f"{path}: not a design, which is a JSON file") from None
-    return dict(design)
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _words(survey: Path | None, design: dict[str, Any]) -> Words:
-    """The survey's words for the design's questions; without a survey, those of the design."""
-    from mdrr.survey import Question, Survey
+class Kept:
+    """A drawn report on this device, in a file that only its owner can read."""
 
-    if survey is None:
-        return words_of(Question(Attribute.from_dict(each)) for each in design["attributes"])
-    questions = Survey.load(survey).questions
-    asked = {q.attribute.name: list(q.attribute.categories) for q in questions}
-    for attribute in design["attributes"]:
-        if asked.get(attribute["name"]) != attribute["categories"]:
-            raise DesignError(f"{survey}: not the survey of this design, see {attribute['name']!r}")
-    return words_of(questions)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def at(cls, link: Link, folder: Path | None) -> Kept:
+        """Where the report of one invitation to a survey is kept; refused if it was sent already.
+
+        Without an invitation there is one report per survey, in whichever phase.
+        """
+        home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        folder = folder or home / "mdrr"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise MdrrError(
+                f"the folder {folder} cannot be made. Name one that you may write to with --state"
+            ) from None
+        name = _hash(f"{link.base}/{link.survey}")
+        if link.invitation is not None:
+            name += f"-{_hash(link.invitation)}"
+        kept = cls(folder / f"{name}.json")
+        drawn = kept.report()
+        if kept.read().get("sent") or (drawn and drawn.fingerprint != link.fingerprint):
+            raise MdrrError(
+                "you answered this survey before, on this device. Answering again would reveal "
+                "more, so nothing was asked"
+            )
+        return kept
+
+    def others(self) -> bool:
+        """Whether a report to this survey was drawn here for another invitation, or without one."""
+        survey = self._path.stem.partition("-")[0]
+        beside = [path for path in self._path.parent.glob(f"{survey}*.json") if path != self._path]
+        return any({"sent", "report"} & Kept(path).read().keys() for path in beside)
+
+    def sent_so_far(self) -> str:
+        """What has left this device, in words."""
+        held = self.read()
+        if held.get("tried"):
+            return "the report was sent, and the collector has not said that it has it"
+        if "hidden" in held:
+            return "no answer was sent, only your invitation, in exchange for a blind signature"
+        return "no answer was sent"
+
+    def report(self) -> Report | None:
+        """The report that was drawn before."""
+        held = self.read().get("report")
+        return None if held is None else Report.from_dict(held)
+
+    def write(self, fields: Mapping[str, Any]) -> None:
+        """Write it, whole or not at all."""
+        write_atomically(self._path, json.dumps(fields).encode())
+
+    def read(self) -> dict[str, Any]:
+        """What is kept; nothing before the first draw."""
+        try:
+            return dict(json.loads(self._path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, TypeError):
+            raise MdrrError(
+                f"{self._path} is not what this command wrote. Remove it if you did not answer yet"
+            ) from None

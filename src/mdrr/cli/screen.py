@@ -10,24 +10,17 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from mdrr.display import counted as counted
 
+T = TypeVar("T")
 _PIPED_WIDTH = 120
 
 
 def print_json(fields: Any) -> None:
     """Print JSON-ready values; the keys of a command's JSON do not change between releases."""
     print(json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def write_json(path: Path, fields: Any) -> None:
-    """Write to a file what `print_json` would print."""
-    from mdrr.files import write_text
-
-    write_text(path, json.dumps(fields, ensure_ascii=False, indent=2) + "\n")
 
 
 def finite(value: float | None) -> float | None:
@@ -44,21 +37,19 @@ def print_answer(fields: Any, text: str, *, as_json: bool) -> None:
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    title: str = "",
-    *,
-    labels: int = 1,
+    columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "", *, labels: int = 1
 ) -> None:
     """Print rows under headings, numbers to the right.
 
     A table too wide for the screen is cut between columns. Each part repeats the first ones, so
     many as `labels` says.
     """
+    from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table
 
-    console, listed = _console(), [list(row) for row in rows]
+    console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH)
+    listed = [list(row) for row in rows]
     texts = [[_text(value) for value in column] for column in zip(columns, *listed, strict=True)]
     sizes = [[Measurement.get(console, console.options, each) for each in some] for some in texts]
     longest = max(1, console.width // (labels + 1) - 4)  # so that one more column has room
@@ -86,9 +77,20 @@ def print_table(
         console.print(table)
 
 
-def print_text(text: str) -> None:
-    """Print a line for people to read."""
-    _console().print(_text(text), soft_wrap=True)
+def print_text(text: str | None) -> None:
+    """Print what people read, if there is anything to say."""
+    if text:
+        print(printable(text))
+
+
+def few(things: Sequence[T], most: int, show: Callable[[T], str] = str) -> str:
+    """The first things in a row, and how many more there are.
+
+    >>> few(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = f" and {len(things) - most:,} more" if len(things) > most else ""
+    return ", ".join(map(show, things[:most])) + more
 
 
 def step(text: str) -> None:
@@ -104,9 +106,10 @@ def printable(text: str) -> str:
 _notes: list[str] = []
 
 
-def note(text: str) -> None:
-    """Say something beside the answer, on stderr, once the command has succeeded."""
-    _notes.append(text)
+def note(text: str | None) -> None:
+    """Say something, if anything, beside the answer: on stderr, once the command has succeeded."""
+    if text:
+        _notes.append(text)
 
 
 def take_notes() -> list[str]:
@@ -117,34 +120,21 @@ def take_notes() -> list[str]:
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[float], None]]:
+def progress(label: str) -> Iterator[Callable[[float], None]]:
     """A bar on stderr with the time left; gives a function that takes the share done, 0 to 1.
 
-    Nothing is shown when stderr is not a terminal, or with `quiet`.
+    Nothing is shown when stderr is not a terminal.
     """
-    if quiet or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield lambda share: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress, TextColumn
 
-    left = (TextColumn("left"), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), *left)
+    columns = (*Progress.get_default_columns(), TextColumn("left "))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(task, completed=share)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=_PIPED_WIDTH)
 
 
 def _text(value: object) -> Any:

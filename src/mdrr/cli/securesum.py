@@ -4,81 +4,51 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Option
 
-from mdrr.cli.batch import (
-    Invitation,
-    OrganiserId,
-    Patience,
-    PlainHttp,
-    aggregate,
+from mdrr.cli import guard
+from mdrr.cli.aggregating import aggregate, offer, result
+from mdrr.cli.options import AsJson, OrganiserId, PairEpsilon, Patience, PlainHttp, RunUrl
+from mdrr.cli.organising import (
     at_relay,
     batch,
-    offer,
+    group,
+    opened_fields,
+    organise,
     relay,
-    report,
-    result,
+    show_aggregators,
+    show_assessment,
+    show_opened,
 )
-from mdrr.cli.guard import Listed
-from mdrr.cli.inviting import (
-    Closes,
-    MinimumOfInvited,
-    PairEpsilon,
-    Purpose,
-    SurveyName,
-    begin,
-    closing_time,
-    hand_out,
-    needs,
-)
-from mdrr.cli.opened import opened_fields, show_assessment, show_opened
-from mdrr.cli.options import AsJson
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
+from mdrr.securesum.ask import read_record, record_codes
+from mdrr.securesum.private import refuse_if_others_look
 
 if TYPE_CHECKING:
-    from mdrr.securesum.signed import Roster, Terms
+    from mdrr.securesum.batch import Batch
+    from mdrr.securesum.roster import Roster
+    from mdrr.securesum.terms import Terms
 
-EXAMPLE = "mdrr securesum demo --n 30 --mode aggregators"
-_RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
-_BATCH = f"{_RELAY} --organiser ID"
-EXAMPLES = {
-    "demo": EXAMPLE,
-    "offer": "mdrr securesum offer --state agg1 --operator INE --out agg1.json",
-    "batch": "mdrr securesum batch --survey adult --invite 200 --offer agg1.json --offer agg2.json "
-    "--key organiser.key --out batch",
-    "relay": "mdrr securesum relay --batch batch/relay --database sqlite:///relay.db",
-    "report": f"mdrr securesum report {_BATCH} --invitation TOKEN --record me.json --state me",
-    "aggregate": f"mdrr securesum aggregate {_BATCH} --state agg1",
-    "result": f"mdrr securesum result {_BATCH} --state me",
-    "group": "mdrr securesum group --survey adult --invite 12 --key organiser.key --out group",
-    "organise": f"mdrr securesum organise {_RELAY} --key organiser.key "
-    "--invitations group/invitations.txt",
-    "party": f"mdrr securesum party {_BATCH} --invitation TOKEN --record me.json --state me",
-}
-
-Mode = Annotated[
-    Literal["paper", "aggregators"],
-    Option(help="paper: people send shares to each other; aggregators: to two or three servers."),
-]
-Minimum = Annotated[int, Option(help="Reveal no total of fewer people.")]
-RunUrl = Annotated[
-    str, Option("--relay", help="Address of the group, as 'mdrr securesum relay' prints it.")
-]
-securesum = typer.Typer(
-    cls=Listed, help="Measure dependences by secure sums: nobody sees another's answers."
-)
+Invitation = Annotated[str, Option(help="Your invitation, 43 characters.")]
+Record = Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")]
 
 
 def demo(
     n: Annotated[int, Option("--n", "-n", help="How many people, one process each.")] = 30,
-    mode: Mode = "aggregators",
+    mode: Annotated[
+        Literal["paper", "aggregators"],
+        Option(
+            help="paper: people send shares to each other; aggregators: to two or three servers."
+        ),
+    ] = "aggregators",
     epsilon: PairEpsilon = None,
-    minimum: Minimum = 3,
+    minimum: Annotated[int, Option(help="Reveal no total of fewer people.")] = 3,
     max_cells: Annotated[int, Option(help="T_v: most combinations a cluster may have.")] = 100,
     min_dependence: Annotated[
         float, Option(help="T_d: least dependence of attributes to merge.")
@@ -91,7 +61,6 @@ def demo(
 
     import numpy as np
 
-    needs("uvicorn", "fastapi", "httpx")
     from mdrr.datasets import adult, adult_domain
     from mdrr.frames import encode
     from mdrr.securesum.question import Question
@@ -137,72 +106,74 @@ def demo(
     )
 
 
-def group(
-    invite: Annotated[int, Option(help="How many people to invite.")],
-    key: Annotated[Path, Option(help="File of the organiser's keys; it is made if there is none.")],
-    out: Annotated[Path, Option("--out", "-o", help="Folder to write to; it must not exist.")],
-    survey: SurveyName = "adult",
-    epsilon: PairEpsilon = None,
-    minimum: MinimumOfInvited = None,
-    closes: Closes = None,
-    purpose: Purpose = "",
-) -> None:
-    """Sign what a small group is asked, without a network, and make its invitations."""
-    from mdrr.securesum.batch import make_group
-
-    leader, question, tokens, source = begin(survey, epsilon, key, invite, out)
-    terms, folder = make_group(
-        leader, question, tokens, source,
-        closes=closing_time(closes), minimum=minimum, purpose=purpose,
-    )  # fmt: skip
-    hand_out(folder, tokens, out, leader.id)
-    step(f"Nothing opens for fewer than {terms.minimum} of {terms.people}. Closes {terms.closing}.")
-    print_json({"group": terms.digest, "organiser": leader.id})
-
-
-def organise(
+def report(
     relay: RunUrl,
-    key: Annotated[Path, Option(help="File of the organiser's keys, as given to 'group'.")],
-    invitations: Annotated[Path, Option(help="File of the invitations that 'group' made.")],
-    patience: Patience = 600.0,
+    organiser: OrganiserId,
+    invitation: Invitation,
+    record: Record,
+    state: Annotated[Path, Option(help="Folder where this device keeps what it answered before.")],
+    minimum: Annotated[int, Option(help="Report only if no total of fewer people opens.")] = 3,
+    aggregator: Annotated[
+        list[str] | None,
+        Option(metavar="ID", help="Report only to these, by the ids their operators publish."),
+    ] = None,
+    patience: Patience = 60.0,
     plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check who joins a small group, and sign the list when all are there or it closes."""
-    needs("httpx")
-    from mdrr.securesum.inputs import load_or_make
-    from mdrr.securesum.members import Organiser, attend
-    from mdrr.securesum.signed import Terms
+    """Send your answers, split and sealed for the aggregators, once. Nobody waits for anybody."""
+    from mdrr.securesum.admission import RELAY, credential
+    from mdrr.securesum.batch import Batch
+    from mdrr.securesum.device import Device
+    from mdrr.securesum.person import make_reports
+    from mdrr.securesum.transport.remote import RemotePost
     from mdrr.source import SystemSource
 
-    if not key.exists():
-        raise ProtocolError(f"there is no key file {key}. Give the one of 'mdrr securesum group'")
-    leader = load_or_make(key, SystemSource())
-    with at_relay(Terms, relay, leader.id, min(patience, 60.0), plain_http) as (post, terms):
-        post.patience = patience  # it was there, so it is waited for if it is started again
-        machine = Organiser(leader, terms, invitations.read_text().split(), post)
-        step(f"{terms.people} people are invited. The list is signed when all have come, or at "
-             f"{terms.closing} if {terms.minimum} have.")  # fmt: skip
-        attend(machine, patience=patience)
-    for why in machine.refused:
-        step(f"Refused: {why}.")
-    if machine.absent:
-        step(f"Not here: invitations {', '.join(map(str, machine.absent))} of {invitations}.")
-    if machine.aborted is not None:
-        raise machine.aborted.error
-    roster = machine.frozen
-    assert roster is not None
-    came = {name: machine.invitation_of(name) for name in roster.ids}
-    fields = {"roster": roster.digest, "members": came, "absent": list(machine.absent)}
-    rows = "\n".join(f"{name[:12]}  invitation {number}" for name, number in came.items())
-    print_answer(fields, f"Roster of {len(came)} parties: {roster.spoken}\n{rows}", as_json=as_json)
+    refuse_if_others_look(state)
+    answers, source, device = read_record(record), SystemSource(), Device(state)
+    credential(invitation, RELAY)  # before anybody hears of her
+    with at_relay(Batch, relay, organiser, patience, plain_http) as (post, found):
+        if aggregator:
+            found.check_ids(aggregator)
+        if time.time() >= found.closes:
+            raise ProtocolError(f"this batch closed on {found.closing}; nothing was reported")
+        _introduce(found, minimum)
+        step(f"A total opens for at least {found.minimum} of {found.people} people invited.")
+        show_aggregators(found)
+        step(found.trust)
+        codes = record_codes(answers, found.question.domain, record)
+        made = device.prepare(
+            found,
+            relay,
+            lambda: make_reports(
+                found, [invitation], found.question.positions([[c] for c in codes], source), source
+            )[0],
+            lambda url: RemotePost(url, patience=5.0, plain=plain_http),
+        )
+        if made is not None:
+            post.upload(made)
+            device.arrived(found)
+        what = (
+            "You had reported already" if made is None else f"Reported ({post.sent:,} bytes sent)"
+        )
+        spent = device.spent()
+        words = (
+            f"All you reported from here spends ε = {spent:.2f}." if spent < float("inf") else ""
+        )
+        number = device.report_in(found)
+        print_answer(
+            {"reported": made is not None, "report": number.hex() if number else "",
+             "trust": found.trust, "epsilon": spent if words else None, "bytes_sent": post.sent},
+            f"{what}. {words}".strip(),
+            as_json=as_json,
+        )  # fmt: skip
 
 
 def party(
     relay: RunUrl,
     organiser: OrganiserId,
     invitation: Invitation,
-    record: Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")],
+    record: Record,
     state: Annotated[Path, Option(help="Folder for your keys and the runs you were in.")],
     roster: Annotated[
         str | None, Option(help="Accept only the roster with this digest, and do not ask.")
@@ -216,13 +187,11 @@ def party(
     as_json: AsJson = False,
 ) -> None:
     """Take part in the paper's own protocol among a small group, and see the total."""
-    needs("httpx")
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.history import History
-    from mdrr.securesum.inputs import load_or_make, read_record, record_codes
-    from mdrr.securesum.members import Member, attend
-    from mdrr.securesum.private import refuse_if_others_look
-    from mdrr.securesum.signed import Terms
+    from mdrr.securesum.member import Member, attend
+    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
@@ -241,10 +210,7 @@ def party(
         )
     with at_relay(Terms, relay, organiser, min(patience, 60.0), plain_http) as (post, terms):
         post.patience = patience  # it was there, so it is waited for if it is started again
-        if terms.minimum < minimum:
-            raise ProtocolError(f"the terms open for {terms.minimum} people; you ask for {minimum}")
-        step(f"Purpose: {' '.join(terms.purpose.split()) or 'not stated'}.")
-        step(f"Asked: {', '.join(terms.question.domain.names)}. {terms.question.promise}")
+        _introduce(terms, minimum)
         history.revealed()  # before anybody waits for her
         _check_batches(state, terms, plain_http)
         codes = record_codes(answers, terms.question.domain, record)
@@ -297,5 +263,32 @@ def _check_batches(state: Path, terms: Terms, plain: bool) -> None:
     Device(state).check(terms.question, lambda url: RemotePost(url, patience=5.0, plain=plain))
 
 
-for _command in (demo, offer, batch, relay, report, aggregate, result, group, organise, party):
-    securesum.command(epilog=f"\b\nExample: {EXAMPLES[_command.__name__]}")(_command)
+def _introduce(found: Batch | Terms, minimum: int) -> None:
+    """Say what is asked and what for; refuse what opens for fewer people than she wants."""
+    if found.minimum < minimum:
+        raise ProtocolError(f"a total opens for {found.minimum} people; you ask for {minimum}")
+    step(f"Purpose: {' '.join(found.purpose.split()) or 'not stated'}.")
+    step(f"Asked: {', '.join(found.question.domain.names)}. {found.question.promise}")
+
+
+_RELAY = "--relay http://127.0.0.1:8765/b/DIGEST"
+_BATCH = f"{_RELAY} --organiser ID"
+securesum, EXAMPLES = guard.group(
+    "securesum",
+    {
+        "demo": (demo, "--n 30 --mode aggregators"),
+        "offer": (offer, "--state agg1 --operator INE --out agg1.json"),
+        "batch": (
+            batch,
+            "--survey adult --invite 200 --offer agg1.json --offer agg2.json --key organiser.key "
+            "--out batch",
+        ),
+        "relay": (relay, "--batch batch/relay --database sqlite:///relay.db"),
+        "report": (report, f"{_BATCH} --invitation TOKEN --record me.json --state me"),
+        "aggregate": (aggregate, f"{_BATCH} --state agg1"),
+        "result": (result, f"{_BATCH} --state me"),
+        "group": (group, "--survey adult --invite 12 --key organiser.key --out group"),
+        "organise": (organise, f"{_RELAY} --key organiser.key --invitations group/invitations.txt"),
+        "party": (party, f"{_BATCH} --invitation TOKEN --record me.json --state me"),
+    },
+)

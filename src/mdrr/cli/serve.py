@@ -9,12 +9,12 @@ from typing import Annotated
 
 from typer import Option
 
-from mdrr.cli.collection import LOCAL_DATABASE, Database, link_to, opened
+from mdrr.cli.collection import link_to, opened
+from mdrr.cli.options import LOCAL_DATABASE, Database
 from mdrr.cli.screen import step, take_notes
-from mdrr.columns import require
 from mdrr.errors import MdrrError
 
-EXAMPLE = "mdrr serve --database sqlite:///mdrr.db --port 8000"
+EXAMPLES = {"serve": "mdrr serve --database sqlite:///mdrr.db --port 8000"}
 
 
 def serve(
@@ -31,9 +31,7 @@ def serve(
             "is removed at the end.",
         ),
     ] = False,
-    n: Annotated[
-        int, Option("--n", "-n", min=1, help="With --demo: how many people answer.")
-    ] = 3000,
+    n: Annotated[int, Option("--n", "-n", min=1, help="With --demo: how many answer.")] = 3000,
     log: Annotated[
         bool,
         Option(
@@ -43,7 +41,6 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the surveys of a database: collector, respondent page and dashboard."""
-    require("fastapi", "server")
     from mdrr.cli.crowd import free_port
     from mdrr.server.app import serve as run
 
@@ -86,7 +83,7 @@ def _list(database: str, url: str) -> None:
 
 def _demonstrate(database: str, url: str, n: int) -> None:
     """Open a survey of Adult, let people answer it, and print the links to look around."""
-    from mdrr.cli.crowd import Crowd
+    from mdrr.cli.crowd import answer_database, drawn
     from mdrr.collector import dashboard
     from mdrr.datasets import adult, adult_survey
     from mdrr.frozen import freeze
@@ -98,7 +95,6 @@ def _demonstrate(database: str, url: str, n: int) -> None:
         store.open(frozen.id)
         link = link_to(url, store.need(frozen.id))
     step(f"{n:,} simulated people answer it over HTTP …")
-    crowd = Crowd.of(adult(), frozen.design, n, seed="demo")
-    crowd.answer_database(database, frozen.id)
+    answer_database(database, frozen.id, drawn(adult(), frozen.design, n, seed="demo"))
     step(f"Answer yourself:  {link}")
     step(f"Look at results:  {dashboard(url, frozen.id, token)}")
