@@ -34,8 +34,8 @@ def offer(
 ) -> None:
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
@@ -80,13 +80,13 @@ def aggregate(
             "--abort needs a reason, which the others are told: --abort 'too few people'. Leave it "
             "out to serve on"
         )
-    from mdrr.securesum.abort import Abort
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
+    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.ledger import Ledger
+    from mdrr.securesum.message import Abort
     from mdrr.securesum.opening import read_outcome
     from mdrr.securesum.post import RelayError
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.source import SystemSource
 
     source = SystemSource()

@@ -60,11 +60,10 @@ def estimate(
     as_json: options.AsJson = False,
 ) -> None:
     """Estimate tables of the true distribution; with -o estimate.npz, save the estimate."""
-    from mdrr.estimation.result import check_names
-    from mdrr.estimation.table import MOST_INTERVALS, RESULTS, refuse_clash
+    from mdrr.estimation.result import MOST_INTERVALS, RESULTS, check_names, refuse_clash
     from mdrr.files import write_tables
+    from mdrr.files.streams import check_folder
     from mdrr.files.tables import file_format
-    from mdrr.files.whole import check_folder
 
     keep_apart(out, [*reports, design])
     words = [*(option or ()), *([f"projection={projection}"] if projection else ())]
@@ -120,7 +119,7 @@ def estimate(
 
 def _cells(table: Table) -> list[dict[str, Any]]:
     """One entry per combination of a table: labels, probability and interval."""
-    from mdrr.estimation.table import MOST_INTERVALS
+    from mdrr.estimation.result import MOST_INTERVALS
 
     domain, size = table.estimate.domain, table.values.size
     labels = product(*(domain.attribute(name).categories for name in table.attributes))

@@ -205,7 +205,7 @@ def plan(
     if page is not None:
         from mdrr.reporting import report_plan
 
-        report_plan(found, path=page, learnt=known is not None)
+        report_plan(found, path=page)
     if as_json:
         kept = ("error", "alone", "together", "worst", "forged", "guess")
         listed = [

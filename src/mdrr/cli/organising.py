@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.question import Question
-    from mdrr.securesum.signed import Signed
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.signed import Signed, Terms
     from mdrr.securesum.transport.remote import RemotePost
     from mdrr.securesum.ways import Assessment
 
@@ -63,12 +62,11 @@ def batch(
     purpose: Purpose = "",
 ) -> None:
     """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
-    from mdrr.securesum.ask import read_domain
-    from mdrr.securesum.folder import make_batch, make_group
+    from mdrr.securesum.batch import make_batch, make_group
+    from mdrr.securesum.inputs import load_or_make, read_domain
     from mdrr.securesum.message import Message
     from mdrr.securesum.private import write_atomically
     from mdrr.securesum.question import Question, randomized_in_all
-    from mdrr.securesum.transport.keyfile import load_or_make
     from mdrr.server.held import new_tokens
     from mdrr.source import SystemSource
 
@@ -141,8 +139,7 @@ def relay(
     port: Annotated[int, Option(help="Port to listen on; 0 takes a free one.")] = 8765,
 ) -> None:
     """Store sealed reports and signed messages, and hand them out. It cannot read an answer."""
-    from mdrr.securesum.batch import Batch
-    from mdrr.securesum.folder import Folder
+    from mdrr.securesum.batch import Batch, Folder
     from mdrr.securesum.keys import name_of
     from mdrr.securesum.transport.postbox import Postbox
     from mdrr.securesum.transport.service import listen, serve
@@ -152,17 +149,17 @@ def relay(
     for folder in folders:
         box.open(folder)
     bound = listen(host, port)
-    for run in box.runs():
-        signed = box.signed(run)
+    held = box.runs()
+    for signed in held:
         line = {
-            "url": f"http://{host}:{bound.getsockname()[1]}/b/{run}",
+            "url": f"http://{host}:{bound.getsockname()[1]}/b/{signed.digest}",
             "organiser": name_of(signed.organiser),
             "kind": "batch" if isinstance(signed, Batch) else "group",
             "purpose": signed.purpose,
             "asked": signed.question.domain.names,
         }
         print(json.dumps(line), flush=True)
-    if not box.runs():
+    if not held:
         step("There is no batch yet. Add one with --batch FOLDER.")
     serve(box, bound)
 
@@ -176,10 +173,9 @@ def organise(
     as_json: AsJson = False,
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
-    from mdrr.securesum.member import attend
-    from mdrr.securesum.organiser import Organiser
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.members import Organiser, attend
+    from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource
 
     if not key.exists():

@@ -169,7 +169,7 @@ def audit(
     Exit code 1 if something is wrong, 4 if something asked for could not be audited.
     """
     from mdrr.auditing import audit as run
-    from mdrr.auditing.certificate import NAMES, PARTS, SHOWS_NOT, WEAK, findings, verdict
+    from mdrr.auditing.verdict import NAMES, NO_PROOF, PARTS, WEAK, findings
 
     keep_apart(out, [design])
     check_ending(out, ".html", "the certificate is HTML")
@@ -226,8 +226,8 @@ def audit(
                 title="Faults planted on purpose",
             )
         print_text(
-            f"{verdict(found)} Version {found.version}, n = {found.n:,}, confidence "
-            f"{100 * found.confidence:.10g} %. {SHOWS_NOT[0]}"
+            f"{found.verdict} Version {found.version}, n = {found.n:,}, confidence "
+            f"{100 * found.confidence:.10g} %. {NO_PROOF}"
         )
         if any(
             check.part == "empirical" and (check.epsilon or 0.0) < min(audited.epsilon, 10) / 4

@@ -111,15 +111,12 @@ def tally(
 
 
 def _by_spark(reports: list[str], design: Design, keep: Keep) -> Tally:
-    from mdrr.files import stated_fingerprint
-    from mdrr.files.tables import placed
-    from mdrr.response import check_fingerprint
+    from mdrr.files.reports import check_stated
     from mdrr.spark import tally_files
 
     for path in reports:
-        if Path(path).is_file() and (stated := stated_fingerprint(path)) is not None:
-            with placed(path, 0):
-                check_fingerprint(stated, design)
+        if Path(path).is_file():
+            check_stated(path, design)
     return plausible(tally_files(reports, design, keep=keep), design)
 
 

@@ -27,13 +27,12 @@ from mdrr.cli.organising import (
 )
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
-from mdrr.securesum.ask import read_record, record_codes
+from mdrr.securesum.inputs import read_record, record_codes
 from mdrr.securesum.private import refuse_if_others_look
 
 if TYPE_CHECKING:
     from mdrr.securesum.batch import Batch
-    from mdrr.securesum.roster import Roster
-    from mdrr.securesum.terms import Terms
+    from mdrr.securesum.signed import Roster, Terms
 
 Invitation = Annotated[str, Option(help="Your invitation, 43 characters.")]
 Record = Annotated[Path, Option(help="Your answers: a JSON object, attribute to label.")]
@@ -189,9 +188,9 @@ def party(
     """Take part in the paper's own protocol among a small group, and see the total."""
     from mdrr.securesum.admission import RELAY, credential
     from mdrr.securesum.history import History
-    from mdrr.securesum.member import Member, attend
-    from mdrr.securesum.terms import Terms
-    from mdrr.securesum.transport.keyfile import load_or_make
+    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.members import Member, attend
+    from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource
 
     refuse_if_others_look(state)
