@@ -150,7 +150,6 @@ def fill(name: str, **values: Any) -> str:
         "size": size_words,
         "reported": reported_words,
         "privacy": in_words,
-        "sent": plots.truth_sent,
         "strongest": strongest_words,
         "svg": lambda chart, words: safe(plots.to_svg(chart, words)),
     }
