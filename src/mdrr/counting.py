@@ -60,9 +60,8 @@ def count_blocks(
     weights = None if counts is None else counts.astype(np.int64, copy=False)
     add, small = _adder(rows), smallest_address(doubled * max(cells))
 
-    lengths = [doubled * cells[b] * width for (b, _), width in zip(pairs, widths, strict=True)]
-
     def part(start: int, stop: int) -> list[Integers]:
+        lengths = [doubled * cells[b] * width for (b, _), width in zip(pairs, widths, strict=True)]
         tables = [np.zeros(length, dtype=np.int64) for length in lengths]
         for at in range(start, stop, CHUNK):
             here = slice(at, min(at + CHUNK, stop))
@@ -79,8 +78,7 @@ def count_blocks(
                 add(table, firsts[b], packed[c] if nothing is None else nothing, width, some)
         return tables
 
-    # Adding up two cores' tables takes as long as counting so many rows as a table has cells.
-    workers = max(min(cores(), rows // max(COMPILED, sum(lengths))), 1)
+    workers = max(min(cores(), rows // COMPILED), 1)
     cuts = [rows * i // workers for i in range(workers + 1)]
     if workers == 1:
         return part(0, rows)
