@@ -141,7 +141,7 @@ def test_plan_writes_a_page_and_never_over_what_it_reads(folder):
     done("plan survey.toml --n 1000 --epsilon 3 --page plan.html")
     page = Path("plan.html").read_text(encoding="utf-8")
     assert "With 1,000 people, each spending at most ε = 3" in page
-    assert "A pilot tells how much they do" in page
+    assert "A pilot of enough people tells how much they do" in page
     survey = Path("survey.toml").read_text(encoding="utf-8")
     over = "plan survey.toml --n 1000 --epsilon 3 --page survey.toml"
     assert "written over" in refusal(over)
