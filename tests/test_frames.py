@@ -2,6 +2,7 @@ import json
 
 import narwhals
 import numpy as np
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -221,8 +222,9 @@ def test_a_fingerprint_travels_with_frames_that_can_carry_it(name):
     reports = randomize(backend.make(PEOPLE), DESIGN)
     assert stated_fingerprint(reports) == DESIGN.fingerprint
     other = independent(MIXED, p=0.6)
-    with pytest.raises(TallyError, match=f"under the design {DESIGN.fingerprint[:12]}"):
-        tally(reports, other)
+    for frame in (reports, nw.from_native(reports)):
+        with pytest.raises(TallyError, match=f"under the design {DESIGN.fingerprint[:12]}"):
+            tally(frame, other)
 
 
 def test_polars_carries_none_and_is_taken_on_trust():
