@@ -2,7 +2,6 @@ import json
 
 import narwhals
 import numpy as np
-import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -222,7 +221,7 @@ def test_a_fingerprint_travels_with_frames_that_can_carry_it(name):
     reports = randomize(backend.make(PEOPLE), DESIGN)
     assert stated_fingerprint(reports) == DESIGN.fingerprint
     other = independent(MIXED, p=0.6)
-    for frame in (reports, nw.from_native(reports)):
+    for frame in (reports, narwhals.from_native(reports)):
         with pytest.raises(TallyError, match=f"under the design {DESIGN.fingerprint[:12]}"):
             tally(frame, other)
 
