@@ -35,7 +35,7 @@ RULES = """
   as those that Numba compiles.
 - Of `securesum` these modules are in no group: `aggregator.py`, which joins the steps that are
   measured; the relay, which nobody trusts, and its programs (`transport`); the simulations
-  (`rehearse.py`, `ways.py`, `statement.py`) and what reads files (`inputs.py`). Tests that
+  (`rehearse.py`, `ways.py`, `statement.py`) and what reads files (`belongings.py`). Tests that
   start processes or servers, and slow statistical ones, are left out too.
 - Each group is tried with the tests of its own modules, which are named in `benchmarks/mutants.py`.
 - The page's randomizer is JavaScript, which mutmut cannot change. `tests/browser/test_mutants.py`

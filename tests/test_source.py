@@ -101,7 +101,7 @@ MAY_DRAW = {
         "spark/__init__.py",
     ),
     # Simulations.
-    "SeededSource": ("source.py", "__init__.py", "cli/reports.py", "cli/demo.py", "cli/crowd.py"),
+    "SeededSource": ("source.py", "__init__.py", "cli/tallying.py", "cli/demo.py", "cli/crowd.py"),
     "default_rng": ("",),  # estimates and plans, with stated seeds
     "random": ("auditing/observed.py",),  # to show that its seed does not matter
     "RandomState": (),

@@ -19,7 +19,7 @@ import pytest
 from mdrr.cli.organising import opened_fields
 from mdrr.domain import Attribute, Domain
 from mdrr.securesum.batch import Batch, make_batch, read_offer
-from mdrr.securesum.inputs import load_or_make
+from mdrr.securesum.belongings import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.message import Message
 from mdrr.securesum.person import make_reports

@@ -61,7 +61,7 @@ try:
     main()
 except SystemExit as stop:
     assert stop.code == 0
-loaded = [name for name in {(*HEAVY, "mdrr.cli.reports")!r} if name in sys.modules]
+loaded = [name for name in {(*HEAVY, "mdrr.cli.tallying")!r} if name in sys.modules]
 assert not loaded, loaded
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -20,7 +20,7 @@ from mdrr.cli.securesum import _confirm
 from mdrr.dependence import from_codes
 from mdrr.errors import ProtocolError
 from mdrr.securesum.batch import make_group
-from mdrr.securesum.inputs import load_or_make
+from mdrr.securesum.belongings import load_or_make
 from mdrr.securesum.question import Question
 from mdrr.securesum.statement import of_opened
 from mdrr.server.held import new_tokens

@@ -11,8 +11,8 @@ import pytest
 
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import ProtocolError
+from mdrr.securesum.belongings import load_or_make
 from mdrr.securesum.history import History, Revealed
-from mdrr.securesum.inputs import load_or_make
 from mdrr.securesum.ledger import Ledger
 from mdrr.securesum.question import Question, spent_on
 from mdrr.securesum.signed import Roster

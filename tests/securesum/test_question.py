@@ -6,7 +6,7 @@ import pytest
 from mdrr.domain import Attribute, Domain
 from mdrr.errors import MdrrError, ProtocolError, SchemaError
 from mdrr.matrix import constant_matrix
-from mdrr.securesum.inputs import record_codes
+from mdrr.securesum.belongings import record_codes
 from mdrr.securesum.question import Question, asked_again, randomized_in_all, spent_on
 from mdrr.source import BytesSource, SeededSource
 from tests.securesum.group import DOMAIN, QUESTION, codes

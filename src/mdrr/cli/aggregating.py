@@ -34,7 +34,7 @@ def offer(
 ) -> None:
     """Offer to be an aggregator of one batch. Send the file to the organiser."""
     from mdrr.securesum.aggregator import offer as make
-    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.belongings import load_or_make
     from mdrr.securesum.ledger import Ledger
     from mdrr.source import SystemSource
 
@@ -82,7 +82,7 @@ def aggregate(
         )
     from mdrr.securesum.aggregator import Aggregator, run
     from mdrr.securesum.batch import Batch
-    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.belongings import load_or_make
     from mdrr.securesum.ledger import Ledger
     from mdrr.securesum.message import Abort
     from mdrr.securesum.opening import read_outcome

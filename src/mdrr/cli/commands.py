@@ -21,16 +21,16 @@ _LISTED = {
         "and by sampling.",
     },
     "Files instead of a server": {
-        "reports.randomize": "Randomize a file of true records.",
-        "reports.tally": "Count how often each report occurs in one or more files.",
-        "reports.pool": "Join surveys that asked the same attributes into one tally and its "
+        "tallying.randomize": "Randomize a file of true records.",
+        "tallying.tally": "Count how often each report occurs in one or more files.",
+        "tallying.pool": "Join surveys that asked the same attributes into one tally and its "
         "design.",
     },
     "Analysis": {
         "analysis.estimate": "Estimate tables of the true distribution; with -o estimate.npz, "
         "save the estimate.",
         "analysis.query": "Count the people for whom an expression holds, with an interval.",
-        "reports.adjust": "Weight the randomized records so that their margins are the estimated "
+        "tallying.adjust": "Weight the randomized records so that their margins are the estimated "
         "ones (Algorithm 2).",
         "analysis.synth": "Write synthetic records drawn from the estimated distribution.",
         "analysis.report": "Write one HTML page with the results: shares, dependences, counts, "

@@ -63,7 +63,7 @@ def batch(
 ) -> None:
     """Sign a batch, without a network: who aggregates, what is asked, who is invited."""
     from mdrr.securesum.batch import make_batch, make_group
-    from mdrr.securesum.inputs import load_or_make, read_domain
+    from mdrr.securesum.belongings import load_or_make, read_domain
     from mdrr.securesum.message import Message
     from mdrr.securesum.private import write_atomically
     from mdrr.securesum.question import Question, randomized_in_all
@@ -173,7 +173,7 @@ def organise(
     as_json: AsJson = False,
 ) -> None:
     """Check who joins a small group, and sign the list when all are there or it closes."""
-    from mdrr.securesum.inputs import load_or_make
+    from mdrr.securesum.belongings import load_or_make
     from mdrr.securesum.members import Organiser, attend
     from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource

@@ -27,7 +27,7 @@ from mdrr.cli.organising import (
 )
 from mdrr.cli.screen import note, print_answer, print_json, print_text, step
 from mdrr.errors import ProtocolError
-from mdrr.securesum.inputs import read_record, record_codes
+from mdrr.securesum.belongings import read_record, record_codes
 from mdrr.securesum.private import refuse_if_others_look
 
 if TYPE_CHECKING:
@@ -187,8 +187,8 @@ def party(
 ) -> None:
     """Take part in the paper's own protocol among a small group, and see the total."""
     from mdrr.securesum.admission import RELAY, credential
+    from mdrr.securesum.belongings import load_or_make
     from mdrr.securesum.history import History
-    from mdrr.securesum.inputs import load_or_make
     from mdrr.securesum.members import Member, attend
     from mdrr.securesum.signed import Terms
     from mdrr.source import SystemSource

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mdrr.errors import ProtocolError
-from mdrr.securesum.inputs import load_or_make
+from mdrr.securesum.belongings import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SeededSource
 
