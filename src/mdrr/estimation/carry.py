@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from mdrr.domain import Domain
 from mdrr.estimation.evidence import Names, Tables
-from mdrr.estimation.kernel import LEAST, add_cells, add_pairs, compare, grow, longer
+from mdrr.estimation.kernel import LEAST, add_cells, add_pairs, compare, grow
 from mdrr.estimation.latent import random_start
 from mdrr.estimation.mixture import MixtureJoint, Pinned, average
 from mdrr.estimation.strata import Strata
@@ -164,11 +164,30 @@ def _climbed(
         for records, part in each:
             part *= (records.grown(theta, ratio) / blocks.pairs) ** stride
         weights, shares[:] = strata.scaled(of, weights, shares)
-        theta = longer(theta, gained, stride, blocks.starts)
+        theta = _longer(theta, gained, stride, blocks.starts)
         done += 1
     tables = tuple(np.split(theta, blocks.starts[1:-1]))
     pinned = tuple(Pinned(r.pinned.places, r.pinned.codes, part) for r, part in each)
     return Carried(MixtureJoint(joint.domain, weights, tables, pinned), distance, done)
+
+
+def _longer(theta: Array, gained: Array, stride: float, starts: npt.NDArray[np.int64]) -> Array:
+    """The classes' distributions: EM's next ones, `gained` made to sum to 1, or further that way.
+
+    A step of EM multiplies θ by a factor; a longer one by that factor to the power of the stride.
+    Distributions of which nothing is left stay as they were.
+    """
+
+    def whole(values: Array) -> Array:
+        return np.repeat(np.add.reduceat(values, starts[:-1]), np.diff(starts), axis=0)
+
+    mass, there = whole(gained), theta > LEAST
+    ratio = np.divide(gained, mass, out=theta.copy(), where=mass > LEAST)
+    with np.errstate(divide="ignore"):  # what gains nothing is 0 from now on
+        steps = stride * np.log(np.divide(ratio, theta, out=np.ones_like(theta), where=there))
+    further = np.where(there, theta * np.exp(steps), 0.0)
+    total = whole(further)
+    return np.divide(further, total, out=theta.copy(), where=total > LEAST)
 
 
 @dataclass(frozen=True, eq=False)

@@ -219,31 +219,3 @@ def compare(model: Any, wanted: Any) -> float:
             else:
                 model[i, j] = 0.0
     return distance
-
-
-@njit(nogil=True, cache=True)
-def longer(theta: Any, gained: Any, stride: float, starts: Any) -> Any:
-    """The classes' distributions: EM's next ones, `gained` made to sum to 1, or further that way.
-
-    A step of EM multiplies θ by a factor; a longer one by that factor to the power of the stride.
-    Distributions of which nothing is left stay as they were.
-    """
-    out = np.empty_like(theta)
-    for a in range(len(starts) - 1):
-        for z in range(theta.shape[1]):
-            mass = 0.0
-            for x in range(starts[a], starts[a + 1]):
-                mass += gained[x, z]
-            total = 0.0
-            for x in range(starts[a], starts[a + 1]):
-                value = theta[x, z]
-                if value > LEAST:
-                    factor = gained[x, z] / mass / value if mass > LEAST else 1.0
-                    value *= factor**stride
-                else:
-                    value = 0.0
-                out[x, z] = value
-                total += value
-            for x in range(starts[a], starts[a + 1]):
-                out[x, z] = out[x, z] / total if total > LEAST else theta[x, z]
-    return out
