@@ -517,7 +517,7 @@ def test_pairs_are_ranked_and_framed():
         (
             lambda: from_tables({("a", "b"): np.eye(2)}, domain_of(2, 2), measure="covariance"),
             SchemaError,
-            "'a' is not ordered, so it has no |cov|: leave it out with attributes",
+            "'a' is not ordered, so it has no |cov|: leave it out, or take the measure 'auto'",
         ),
         (
             lambda: from_tables({("a", "b"): np.eye(2)}, domain_of(2, 2), measure="tau"),

@@ -22,7 +22,8 @@ def require(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise ExtraError(f"{module} is not installed. Run: pip install 'mdrr[{extra}]'") from None
+        name = module.partition(".")[0]
+        raise ExtraError(f"{name} is not installed. Run: pip install 'mdrr[{extra}]'") from None
 
 
 class Extra:

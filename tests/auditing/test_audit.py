@@ -71,7 +71,7 @@ def test_what_is_missing_is_not_audited(monkeypatch):
     ]
     assert all(c.looked_at.startswith("not audited: ") for c in away)
     assert "Node.js is not installed" in away[0].looked_at
-    assert "pyspark.sql is not installed. Run: pip install 'mdrr[spark]'" in away[2].looked_at
+    assert "pyspark is not installed. Run: pip install 'mdrr[spark]'" in away[2].looked_at
     assert found.passed is True
     assert found.complete is False
     with pytest.raises(MdrrError, match="is not installed"):

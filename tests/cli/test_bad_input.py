@@ -230,7 +230,10 @@ def test_tables_and_methods_are_checked_before_anything_is_read(folder):
         ("design design.json --p 0.5", "design.json is a design, and a survey file is needed"),
         ("design people.csv --p 0.5", "table of people or reports, and a survey file is needed"),
         ("plan tally.json --n 9 --epsilon 1", "tally.json is a tally, and a survey file is needed"),
-        ("query tally.json -d tally.json insured", "no file is both reports and design"),
+        (
+            "query tally.json -d tally.json insured",
+            "tally.json is a tally, and --design needs a design",
+        ),
         ("cluster dep.json --max-cells 9 --min-dependence 0.1", "--design to say what was asked"),
     ],
 )
@@ -326,3 +329,11 @@ def test_a_copy_of_a_file_of_reports_counts_nobody_twice(folder):
     said = refusal(command)
     assert said.startswith("reports.parquet and copy.parquet hold the same reports, so everybody")
     assert "1,200 reports" in done(f"{command} --different-people")
+
+
+@pytest.mark.parametrize("out", [".", "..", "/"])
+def test_a_folder_is_no_output(folder, out):
+    """And advice that names a file in it."""
+    said = refusal("design", "survey.toml", "--p", 0.5, "-o", out)
+    assert said.startswith(f"{out} is a folder: a design is JSON. Name a file, as in ")
+    assert refusal("report", "tally.json", "-d", "design.json", "-o", out).startswith(out)

@@ -189,7 +189,7 @@ def test_nothing_is_said_to_be_best_where_another_is_shown_to_err_less(
 
 def test_hopeless_budgets_are_said_to_be() -> None:
     found = alternatives(mdrr.independent(DOMAIN, epsilon=0.001), 1)
-    assert "With one person, each spending at most ε = 0.001," in found.words[0]
+    assert "With one person spending at most ε = 0.001," in found.words[0]
     assert "mostly a guess" in found.words[-1]
     hopeful = alternatives(mdrr.independent(DOMAIN, epsilon=9.0), N)
     assert not any("a guess" in sentence for sentence in hopeful.words)

@@ -72,7 +72,8 @@ def test_page_says_on_what_it_rests(tmp_path: Path) -> None:
         ("both", "1 or 2 attributes"),
         ("pairs", "2 attributes"),
         ("singles", "1 attribute"),
-        ([("colour", "smokes", "<grade>")], "3 attributes"),
+        ([("colour", "smokes", "<grade>")], "each table planned for"),
+        ([("colour",), ("colour", "smokes")], "each table planned for"),
     ],
 )
 def test_page_says_what_was_planned_for(tmp_path: Path, workload: Any, words: str) -> None:

@@ -164,7 +164,7 @@ NEVER = "Nobody is asked both of a grey pair's questions"
         (mdrr.independent(DOMAIN, p=0.5), "every attribute, each on its own.", APART),
         (
             DESIGN,
-            "Everybody reported every attribute, in 2 groups.",
+            "Everybody reported every attribute, in 2 clusters.",
             f"{KEPT} on how it is related. {APART}",
         ),
         (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "at random and reported 1 attribute.", NEVER),

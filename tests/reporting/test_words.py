@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import mdrr
 from mdrr.reporting.words import protocol_name, query_words, reported_words, size_words
 
 DOMAIN = mdrr.Domain(tuple(mdrr.Attribute(name, ("x", "y")) for name in "abc"))
+PUBLIC = mdrr.Domain((mdrr.Attribute("a", ("x", "y"), public=True), *DOMAIN.attributes[1:]))
+(ALL,) = mdrr.independent(DOMAIN, p=0.5).questionnaires
+FIRST, SECOND, LAST = mdrr.sampled(DOMAIN, 2, epsilon=1.0).questionnaires
+MIXED = mdrr.Design(DOMAIN, tuple(replace(q, weight=2**14) for q in (ALL, FIRST, SECOND, LAST)))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +34,10 @@ def test_every_protocol_has_its_name(design: mdrr.Design, name: str) -> None:
     [
         (mdrr.independent(DOMAIN, p=0.5), "every attribute, each on its own"),
         (mdrr.joint(DOMAIN, p=0.5), "every attribute, as one answer"),
-        (mdrr.clustered(DOMAIN, [["a", "b"], ["c"]], p=0.5), "every attribute, in 2 groups"),
+        (mdrr.clustered(DOMAIN, [["a", "b"], ["c"]], p=0.5), "every attribute, in 2 clusters"),
+        (MIXED, "2 to 3 attributes"),
+        (mdrr.independent(PUBLIC, p=0.5), "a as it is, and every other attribute, each on its own"),
+        (mdrr.sampled(PUBLIC, 1, epsilon=1.0), "a as it is, and 1 other attribute"),
         (mdrr.sampled(DOMAIN, 1, epsilon=1.0), "1 attribute"),
         (
             mdrr.split_questionnaire(DOMAIN, ["ab", "bc"], epsilon=1.0),

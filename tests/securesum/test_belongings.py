@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mdrr.errors import ProtocolError
+from mdrr.errors import ProtocolError, SchemaError
 from mdrr.securesum.belongings import load_or_make
 from mdrr.securesum.transport.remote import RemotePost
 from mdrr.source import SeededSource
@@ -32,9 +32,14 @@ def test_keys_that_others_could_use_are_refused_until_the_advice_is_followed(
     path.chmod(mode)
     with pytest.raises(ProtocolError, match=f"mode {mode:03o}") as refused:
         load_or_make(path, SeededSource(1))
-    advice = str(refused.value).partition("run: ")[2].partition(". Otherwise")[0]
+    advice = str(refused.value).partition("run: ")[2]
     subprocess.run(advice, shell=True, check=True)
     assert load_or_make(path, SeededSource(1)) == made
+
+
+def test_a_folder_is_no_key_file(tmp_path: Any) -> None:
+    with pytest.raises(SchemaError, match=r"is a folder\. Name a file for the keys"):
+        load_or_make(tmp_path, SeededSource(1))
 
 
 @pytest.mark.parametrize("url", ["localhost:8765", "127.0.0.1:9", "ftp://relay", "http://", ""])

@@ -65,7 +65,7 @@ def estimate(
     from mdrr.files.streams import check_folder
     from mdrr.files.tables import file_format
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     words = [*(option or ()), *([f"projection={projection}"] if projection else ())]
     made, fit = load_fit(reports, design, method, words)
     asked = [tuple(chain(*read_groups(text, made.domain.names))) for text in table or ()]
@@ -166,7 +166,7 @@ def query(
     if not files:
         raise MdrrError(f"no reports are named before the expression {where!r}")
     reports = [Path(file) for file in files]
-    keep_apart(None, [*reports, design])
+    keep_apart(None, reports, design)
     made, fit = load_fit(reports, design, method, option)
     wanted = Query.of(where, made.domain)
     found = fit()
@@ -206,7 +206,7 @@ def synth(
     from mdrr.files import write_tables
     from mdrr.synthesis import synthesize
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     found = load_fit(reports, design, method, option)[1]()
     written = write_tables(out, [synthesize(found, n, how=how, seed=seed, backend="pyarrow")])
     print_answer(
@@ -250,7 +250,7 @@ def report(
     from mdrr.files import read_people
     from mdrr.reporting import report as write_report
 
-    keep_apart(out, [*reports, truth, survey, design])
+    keep_apart(out, [*reports, truth, survey], design)
     check_ending(out, ".html", "the page is HTML")
     for name in compare or ():
         read_options(name, ())

@@ -69,7 +69,7 @@ def dependence(
     """Measure how strongly each pair of attributes depends, corrected for the randomization."""
     from mdrr.dependence import measure_of
 
-    keep_apart(out, [*reports, survey, design])
+    keep_apart(out, [*reports, survey], design)
     check_ending(out, ".json", "dependences are written as JSON")
     learnt = assess(
         reports, design, survey,
@@ -218,7 +218,7 @@ def cluster(
     several = len(max_cells) * len(min_dependence) > 1
     if publishes and several:
         raise MdrrError("a design has one --max-cells and one --min-dependence; give each once")
-    keep_apart(out, [*reports, survey, design], publishes=publishes)
+    keep_apart(out, [*reports, survey], design, publishes=publishes)
     only = reports[0]
     written = len(reports) == 1 and not true_data and only.suffix.lower() == ".json"
     if written and kind_of(only) != "a tally":

@@ -172,8 +172,8 @@ def plan(
     outputs = [path for path in (out, chart, page) if path is not None]
     for written in outputs:
         keep_apart(written, [survey, dependences], publishes=written is out)
-    if len({path.resolve() for path in outputs}) < len(outputs):
-        raise MdrrError("one file would be written twice; give each output its own")
+        if [path.resolve() for path in outputs].count(written.resolve()) > 1:
+            raise MdrrError(f"{written} would be written twice; give each output its own file")
     check_ending(chart, ".svg", "the chart is SVG")
     check_ending(page, ".html", "the page is HTML")
     known = None if dependences is None else load_learnt(dependences).found

@@ -155,7 +155,7 @@ def freeze(
     from mdrr.files import write_text
     from mdrr.frozen import freeze as make
 
-    keep_apart(out, [survey, design])
+    keep_apart(out, [survey], design)
     check_ending(out, ".json", "a frozen survey is JSON")
     if out.exists() and not force:
         raise MdrrError(

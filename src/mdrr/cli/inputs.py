@@ -119,24 +119,37 @@ def about(design: Design) -> dict[str, Any]:
 
 def check_ending(out: Path | None, ending: str, what: str, *others: str) -> None:
     """Refuse to write a file under a name that says it is of another format."""
+    if out is not None and (out.is_dir() or out.name in ("", "..")):
+        raise MdrrError(
+            f"{out} is a folder: {what}. Name a file, as in {str(out / f'new{ending}')!r}"
+        )
     if out is not None and out.suffix.lower() not in (ending, *others):
-        raise MdrrError(f"{out}: {what}. Name it {out.with_suffix(ending).name!r}")
+        raise MdrrError(f"{out}: {what}. Name it {str(out.with_suffix(ending))!r}")
 
 
-def keep_apart(out: Path | None, paths: Sequence[Path | None], *, publishes: bool = False) -> None:
+def keep_apart(
+    out: Path | None,
+    paths: Sequence[Path | None],
+    design: Path | None = None,
+    *,
+    publishes: bool = False,
+) -> None:
     """Refuse to write over what is read or over a design, and to read one file twice.
 
     With `publishes` a design is written, which `publish` keeps from replacing another.
     """
     seen: set[Path] = set()
-    for path in filter(None, paths):
+    for path in filter(None, (*paths, design)):
         if out is not None and path.resolve() == out.resolve():
             raise MdrrError(f"{path} would be written over what is read; name another file with -o")
         if path.resolve() in seen:
-            raise MdrrError(
-                f"{path} is named twice. Name each file once: no file is both reports and design, "
-                "and reports named twice count twice"
-            )
+            advice = "is named twice. Name each file once: reports named twice count twice"
+            if path is design:
+                kind = kind_of(path) or "no design"
+                advice = f"is {kind}, and --design needs a design. {_MAKES['a design']}"
+                if kind == "a design":
+                    advice = "is a design, and is named in place of something else too"
+            raise MdrrError(f"{path} {advice}")
         seen.add(path.resolve())
     if publishes:
         check_ending(out, ".json", "a design is JSON")

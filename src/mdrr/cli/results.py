@@ -117,9 +117,10 @@ def close(
             _ask(held.id)
         store.close(held.id)
         found = store.status(held.id)
+    following = f" Next: mdrr survey results {held.id}" if found["answers"] else ""
     text = (
         f"Survey {held.id} is closed with {counted(found['answers'], 'answer')}"
-        f"{', for good' if final else ''}. Next: mdrr survey results {held.id}"
+        f"{', for good' if final else ''}.{following}"
     )
     print_answer(found, text, as_json=as_json)
 

@@ -48,7 +48,7 @@ def randomize(
     from mdrr.files import randomize_file
     from mdrr.source import SeededSource, SystemSource
 
-    keep_apart(out, [people, design])
+    keep_apart(out, [people], design)
     made = load_design(design)
     source = SystemSource() if seed is None else SeededSource(seed)
     if seed is not None:
@@ -95,7 +95,7 @@ def tally(
 
     check_ending(out, ".json", "a tally is JSON, or Arrow (.arrow)", ".arrow")
     paths = [Path(path) for path in reports]
-    keep_apart(out, [*paths, design])
+    keep_apart(out, paths, design)
     made = load_design(design)
     if engine == "spark":
         found = _by_spark(reports, made, keep)
@@ -187,7 +187,7 @@ def adjust(
     from mdrr.report_frames import report_columns, report_table
     from mdrr.weighting import record_weights
 
-    keep_apart(out, [*reports, design])
+    keep_apart(out, reports, design)
     made = load_design(design)
     if column in report_columns(made):
         raise MdrrError(

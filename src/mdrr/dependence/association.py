@@ -34,8 +34,8 @@ def measure_of(first: Attribute, second: Attribute, measure: Measure = "auto") -
     if measure != "cramers_v" and not ordered:
         odd = first if not first.is_ordered else second
         raise SchemaError(
-            f"{odd.name!r} is not ordered, so it has no {MEASURES[measure]}: leave it out with "
-            "attributes=[…], or take measure='auto'"
+            f"{odd.name!r} is not ordered, so it has no {MEASURES[measure]}: leave it out, or "
+            "take the measure 'auto'"
         )
     return measure
 

@@ -154,7 +154,7 @@ def _check(design: Design) -> None:
     if len(design.questionnaires) > 1:
         raise EstimateError(
             "adjustment re-weights whole records; with several questionnaires nobody reports one. "
-            "Use method='auto' for tables and counts, synthesize (mdrr synth) for records"
+            "Use the method 'auto' for tables and counts, synthesize (mdrr synth) for records"
         )
     strange = [c.name for c in design.clusters if not c.matrix.reports_cells]
     if strange:

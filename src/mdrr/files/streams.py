@@ -107,6 +107,8 @@ def whole(path: str | Path) -> Iterator[Path]:
         _to_disk(final.parent)
     except OSError as error:
         if str(error.filename) == str(beside):  # nobody knows that name: say the one that was given
+            if isinstance(error, FileNotFoundError):  # the folder is there, and takes no files
+                raise MdrrError(f"no file can be written at {str(path)!r}") from None
             error.filename = str(path)
         raise
     finally:

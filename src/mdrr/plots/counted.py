@@ -49,7 +49,7 @@ def category_order(attribute: Attribute, shares: Array) -> list[int]:
     """
     order = list(range(attribute.size))
     if attribute.kind == "nominal":
-        order.sort(key=lambda i: -shares[i])
+        order.sort(key=lambda i: -round(float(shares[i]), 12))  # ties in their own order
     if attribute.missing is not None:
         order.sort(key=lambda i: attribute.categories[i] == attribute.missing)
     return order

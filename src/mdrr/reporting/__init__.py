@@ -12,6 +12,7 @@ from mdrr import plots
 from mdrr.columns import require
 from mdrr.dependence import Dependences
 from mdrr.design import Design
+from mdrr.errors import EstimateError
 from mdrr.estimation import Estimate
 from mdrr.files import write_text
 from mdrr.planning import Plan
@@ -76,6 +77,8 @@ def report(
         ...     "RR-Independent" in page.read_text(encoding="utf-8")
         True
     """
+    if not isinstance(estimate, Estimate) or not isinstance(design, Design):
+        raise EstimateError("a report is of an estimate and its design, in this order")
     heading = title or (survey.title if survey else "") or "What the randomized answers say"
     contents = Contents(
         estimate,

@@ -70,7 +70,7 @@ def alternatives(
             raise DesignError("the plan is not of this design's attributes. Give the plan it is of")
         note = "This is the plan made before anyone was asked."
     elif dependences is not None:
-        note = "The dependences shown above were used."
+        note = "The dependences shown above were used:"
         if not _telling(design, n):
             dependences = None
             note = "The dependences shown above are too uncertain to predict with."
@@ -109,7 +109,9 @@ def planned(made: Plan) -> Alternatives:
 
 def _words(found: Plan, used: Candidate | None, rest: str) -> tuple[str, ...]:
     """What the best design does, and the one in use; `rest` ends the sentence if there is none."""
-    best, people = found.best, f"{found.n:,} people" if found.n > 1 else "one person"
+    best = found.best
+    people = f"{found.n:,} people, each" if found.n > 1 else "one person"
+    design = "this survey's design" if best.name == OWN else f"the design “{best.name}”"
     more: list[str | None] = []
     if used is None or used is best:
         least = min(found.candidates, key=lambda c: c.predicted.error)
@@ -120,7 +122,8 @@ def _words(found: Plan, used: Candidate | None, rest: str) -> tuple[str, ...]:
     else:
         times = used.predicted.error / max(best.predicted.error, 1e-300)
         much = f", {times:,.{int(times < 10)}f} times as much" if times >= 1.2 else ""
-        rest = f"; the one in use, “{used.name}”, by {percent(used.predicted.error)} %{much}"
+        name = "" if used.name == OWN else f", “{used.name}”,"
+        rest = f"; the one in use{name} by {percent(used.predicted.error)} %{much}"
         more.append(why_first(found, used))
         heavy, light = best.predicted.forged, used.predicted.forged
         if heavy > 1.2 * light:
@@ -135,7 +138,7 @@ def _words(found: Plan, used: Candidate | None, rest: str) -> tuple[str, ...]:
     if best.predicted.guess > GUESSWORK:
         more.append(GUESSED)
     return (
-        f"With {people}, each spending at most ε = {found.epsilon:.3g}, the design “{best.name}” "
+        f"With {people} spending at most ε = {found.epsilon:.3g}, {design} "
         f"is predicted to err by {percent(best.predicted.error)} % on a typical count{rest}.",
         *filter(None, more),
     )

@@ -68,7 +68,10 @@ class Margin:
     @property
     def leading(self) -> dict[str, Any]:
         """The row of the most frequent category, named with its question."""
-        row, text = max(self.rows, key=lambda row: float(row["value"])), self.question.text
+        row, text = (
+            max(self.rows, key=lambda row: round(float(row["value"]), 9)),
+            self.question.text,
+        )
         between = " " if text.endswith(("?", "؟", "？")) else ": "
         return {**row, "label": f"{text}{between}{row['label']}"}
 

@@ -45,24 +45,27 @@ def reported_words(design: Design) -> str:
     >>> reported_words(independent(d, p=0.5)), reported_words(sampled(d, 2, epsilon=1))
     ('every attribute, each on its own', '2 attributes, as one answer')
     """
-    beside = f"{', '.join(design.domain.public)} as it is; " if design.domain.public else ""
+    public = design.domain.public
+    beside = f"{', '.join(public)} as {'it is' if len(public) == 1 else 'they are'}, and "
+    other = "other " if public else ""
     design = design.randomized
     asked = design.questionnaires
     sizes = sorted({len(q.attributes) for q in asked})
     if len(sizes) > 1:
-        what = f"{sizes[0]} to {sizes[-1]} attributes"
+        what = f"{sizes[0]} to {sizes[-1]} {other}attributes"
     elif sizes[0] == len(design.domain):
-        other = "other " if beside else ""
         what = f"every {other}attribute" if sizes[0] > 1 else f"the {other}attribute"
     else:
-        what = f"{sizes[0]} attribute{'s' if sizes[0] > 1 else ''}"
-    what = beside + what
+        what = f"{sizes[0]} {other}attribute{'s' if sizes[0] > 1 else ''}"
+    what = beside + what if public else what
     if sizes == [1]:
         return what
     if all(len(c.attributes) == 1 for q in asked for c in q.clusters):
         return f"{what}, each on its own"
-    groups = max(len(q.clusters) for q in asked)
-    return f"{what}, as one answer" if groups == 1 else f"{what}, in {groups} groups"
+    counts = {len(q.clusters) for q in asked}
+    if len(counts) > 1:
+        return what
+    return f"{what}, as one answer" if counts == {1} else f"{what}, in {counts.pop()} clusters"
 
 
 def strongest_words(found: Dependences, most: int = 3) -> str:

@@ -26,6 +26,8 @@ def load_or_make(path: Path, source: Source, operator: str = "") -> Identity:
         source: where a fresh identity's keys come from.
         operator: who runs it, for an aggregator.
     """
+    if path.is_dir():
+        raise SchemaError(f"{path} is a folder. Name a file for the keys")
     if not path.exists():
         with locked(path):  # of two processes that start at once, one makes the keys of both
             if not path.exists():
