@@ -81,6 +81,17 @@ def test_the_real_program(folder):
     assert bad.stderr.count("\n") == 1
 
 
+def test_whoever_reads_no_further_is_told_nothing(folder):
+    """As in `mdrr … | head`: the pipe is closed before what is printed, short or long, is read."""
+    for command in ("query tally.json -d design.json smokes=='yes'", "dependence --help"):
+        reading, writing = os.pipe()
+        os.close(reading)
+        words = [sys.executable, "-m", "mdrr", *command.split()]
+        done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_without_the_extra_the_program_says_how_to_get_it(tmp_path):
     (tmp_path / "typer.py").write_text("raise ModuleNotFoundError(name='typer')")
     done = program("--help", env={**os.environ, "PYTHONPATH": str(tmp_path)})

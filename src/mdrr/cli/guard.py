@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -72,9 +73,8 @@ class Guarded(Listed):
         options |= {"prog_name": "mdrr", "standalone_mode": False}
         take_notes()
         try:
-            result = super().main(
-                *args, **options | {"prog_name": "mdrr", "standalone_mode": False}
-            )
+            result = super().main(*args, **options)
+            sys.stdout.flush()
         except typer.Abort:
             fail("stopped", INTERRUPTED)
         except typer.TyperException as error:
@@ -86,6 +86,9 @@ class Guarded(Listed):
             fail(str(error))
         except UnicodeDecodeError as error:
             fail(f"a file is not text in UTF-8 ({error.reason}). Convert it first")
+        except BrokenPipeError:  # whoever reads what is printed has seen enough, as in `… | head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)  # as Typer does if it notices first
         except OSError as error:
             fail(_file_trouble(error))
         except ModuleNotFoundError as error:
