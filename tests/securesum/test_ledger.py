@@ -153,7 +153,7 @@ def test_a_ledger_that_others_could_read_is_refused_until_the_advice_is_followed
     with pytest.raises(ProtocolError, match=f"{name} .mode {mode:03o}") as refused:
         Ledger(path)
     assert str(refused.value).endswith(COPIED)
-    advice = str(refused.value).partition("run: ")[2]
+    advice = str(refused.value).partition("run: ")[2].partition(". Otherwise")[0]
     subprocess.run(advice, shell=True, check=True)
     Ledger(path).close()
     ledger.close()

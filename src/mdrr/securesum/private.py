@@ -28,8 +28,8 @@ def refuse_if_others_read(path: Path, otherwise: str) -> None:
     mode = path.stat().st_mode & 0o777
     if os.name == "posix" and mode & 0o077:
         raise ProtocolError(
-            f"others on this machine can use the keys in {path} (mode {mode:03o}). If somebody has "
-            f"copied them, {otherwise}. If nobody has, run: chmod 600 {shlex.quote(str(path))}"
+            f"others on this machine can use the keys in {path} (mode {mode:03o}). If nobody has "
+            f"copied them, run: chmod 600 {shlex.quote(str(path))}. Otherwise {otherwise}"
         )
 
 
